@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from spector._types import Progress
 from spector.arguments import parse_callback, parse_directory, parse_limit, parse_wait
@@ -20,7 +20,14 @@ from spector.providers import Embedder, resolve
 from spector.records import MAX_PROBLEMS, BackupReport, CheckReport, Problem, RepairReport
 from spector.store.catalog import CATALOG_NAME
 from spector.store.files import DiskFiles, WriterLock, without_writer
-from spector.store.opening import Stamp, has_partitions, no_store_at, open_disk, reading_catalog
+from spector.store.opening import (
+    OpenedStore,
+    Stamp,
+    has_partitions,
+    no_store_at,
+    open_disk,
+    reading_catalog,
+)
 from spector.tiers import TierRouter, TierStore, default_tiers
 
 if TYPE_CHECKING:
@@ -96,21 +103,11 @@ def reembed(
     if found is None:
         raise InvalidInputError("reembed needs an embedder", hint='pass "default" or an object')
     router = _router(extra_tiers)
-    config = Config()
     where = parse_directory(path, "path")
     files = DiskFiles(where)
     if not files.exists(CATALOG_NAME):
         raise no_store_at(files.root)
-    with open_disk(
-        where,
-        Stamp(None, None, None),
-        [tier.files for tier in router],
-        config,
-        get_kernel(),
-        mode="rw",
-        durability="strict",
-        wait_s=wait_s,
-    ) as store:
+    with _open_store(where, router, wait_s=wait_s) as store:
         return reembed_store(store, found, progress)
 
 
@@ -140,16 +137,7 @@ def restore(
     source, place = parse_directory(backup, "backup"), parse_directory(dest, "dest")
     if DiskFiles(source).is_empty():
         raise StoreNotFoundError(f"there is no backup at {source}", hint="check the path")
-    router = _router(extra_tiers)
-    with open_disk(
-        source,
-        Stamp(None, None, None),
-        [tier.files for tier in router],
-        Config(),
-        get_kernel(),
-        mode="r",
-        durability="strict",
-    ) as store:
+    with _open_store(source, _router(extra_tiers), mode="r") as store:
         return copy_store(store, place, taken_ms=None, progress=progress)
 
 
@@ -238,21 +226,13 @@ def _transplant(
     """Make the new store; returns how many partitions it has."""
     from spector.store.repair import transplant
 
-    router, config = _router(extra_tiers), Config()
-    opened = open_disk(
-        root,
-        Stamp(identity.dim, identity.model_id or None, identity.fingerprint or None),
-        [tier.files for tier in router],
-        config,
-        get_kernel(),
-        mode="rw",
-        durability="strict",
-        held=lock,
-    )
+    router = _router(extra_tiers)
+    stamp = Stamp(identity.dim, identity.model_id or None, identity.fingerprint or None)
+    opened = _open_store(root, router, stamp, held=lock)
     try:
         lasting = [tier for tier in router if not tier.volatile]
         for tier in lasting:
-            tier.attach(opened.store, config)
+            tier.attach(opened.store, Config())
         transplant(
             opened.store,
             found,
@@ -264,6 +244,19 @@ def _transplant(
         return len(opened.store.segments)
     finally:
         completed(opened.store.close)
+
+
+def _open_store(
+    where: str,
+    router: TierRouter,
+    stamp: Stamp | None = None,
+    mode: Literal["r", "rw"] = "rw",
+    **how: Any,
+) -> OpenedStore:
+    """A store on disk; by its own stamp, unless it is made."""
+    tiers, kernel = [tier.files for tier in router], get_kernel()
+    by = Stamp(None, None, None) if stamp is None else stamp
+    return open_disk(where, by, tiers, Config(), kernel, mode=mode, durability="strict", **how)
 
 
 def _router(extra_tiers: Iterable[TierStore]) -> TierRouter:

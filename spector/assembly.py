@@ -14,6 +14,13 @@ from datetime import tzinfo
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+import spector.providers as providers
+import spector.recall as recall
+import spector.search as search
+import spector.session as session
+import spector.sleep as sleep
+import spector.upkeep as upkeep
+import spector.write as write
 from spector.arguments import (
     parse_access,
     parse_clock,
@@ -33,7 +40,7 @@ from spector.kernel import ParallelKernel, usable_cores
 from spector.kernel.contract import ScoringProfile, get_profile
 from spector.memory import Memory
 from spector.messages import DISTRIBUTION, checks_arguments, counted, items_of
-from spector.parts import Access, Lifetime, Parts, abandon, cycle_turn, open_stores
+from spector.parts import Access, Lifetime, OpenOptions, Parts, abandon, cycle_turn, open_stores
 from spector.process import Calls, Later, Operations, drop_all_caches, entry, has_namesake, overlaid
 from spector.providers import (
     LLM,
@@ -50,7 +57,6 @@ from spector.providers import (
     resolve_summarizer,
 )
 from spector.records import Purged
-from spector.search import Listing
 from spector.store.core import Store
 from spector.store.opening import OpenedStore, Stamp
 from spector.store.ops_log import OPS_LOG_NAME, ops_log_at
@@ -60,24 +66,6 @@ if TYPE_CHECKING:
     from spector.exchange import Exchange, Vectors
     from spector.forgetting import Forgetting
     from spector.observe import Judges, Observing
-    from spector.providers import ChatModel
-    from spector.recall import Recaller
-    from spector.search import Probes, Searcher
-    from spector.session import Sessions
-    from spector.sleep import ConceptWorker, ReflectDaemon, Sleeper, WriteSignal
-    from spector.upkeep import Keeper
-    from spector.write import (
-        Changer,
-        ConceptExtractor,
-        ConceptPromoter,
-        EndMover,
-        Forgetter,
-        KnowledgeWriter,
-        SeriesWriter,
-        Updater,
-        WriteContext,
-        Writer,
-    )
 
 _Part = TypeVar("_Part")
 
@@ -160,27 +148,24 @@ def open_memory_at(
     load_ahead(found if access.holds_up_others else None)
     opened = open_stores(where, router, config, stamp, access)
     try:
-        return Memory(
-            parts=_make_parts(
-                opened,
-                router,
-                path=where,
-                embedder=found,
-                importance=scorer,
-                config=config,
-                clock=clock or SystemClock(),
-                profile=ranking,
-                durability=durability,
-                mode=access.mode,
-                threads=threads or usable_cores(),
-                chat=_chat_within(model, config),
-                fact_extractor=extractor,
-                summarizer=summarizer,
-                detectors=detectors,
-                operations=_operations(log_path, opened[0].store, clock, texts=log_texts),
-                trace=trace,
-            )
+        given = OpenOptions(
+            path=where,
+            mode=access.mode,
+            durability=durability,
+            clock=clock or SystemClock(),
+            config=config,
+            profile=ranking,
+            threads=threads or usable_cores(),
+            embedder=found,
+            importance=scorer,
+            detectors=detectors,
+            chat=None if model is None else providers.ChatModel(model, config.llm),
+            fact_extractor=extractor,
+            summarizer=summarizer,
+            operations=_operations(log_path, opened[0].store, clock, texts=log_texts),
+            trace=trace,
         )
+        return Memory(parts=_make_parts(opened, router, given))
     except BaseException:
         abandon(opened)
         raise
@@ -211,15 +196,6 @@ def _stamp_of(embedder: Embedder | None, dim: int | None) -> Stamp:
     if embedder is None:
         return Stamp(dim, None, None)
     return Stamp(embedder.dim, embedder.model_id, embedder.fingerprint)
-
-
-def _chat_within(model: LLM | None, config: Config) -> ChatModel | None:
-    """The chat model with the limits of the configuration."""
-    if model is None:
-        return None
-    from spector.providers import ChatModel
-
-    return ChatModel.within(model, config.llm)
 
 
 def _scored(
@@ -253,36 +229,19 @@ def _users_gone(store: Store) -> tuple[str, ...]:
     return users_gone(store)
 
 
-def _make_parts(
-    opened: list[OpenedStore],
-    router: TierRouter,
-    *,
-    path: str,
-    embedder: Embedder | None,
-    importance: ImportanceScorer | None,
-    clock: Clock,
-    config: Config,
-    profile: ScoringProfile,
-    durability: str,
-    mode: str,
-    threads: int,
-    detectors: Detectors,
-    summarizer: Summarizer | None,
-    fact_extractor: FactExtractor | None,
-    operations: Operations,
-    chat: ChatModel | None,
-    trace: Callable[..., Any] | None,
-) -> Parts:
+def _make_parts(opened: list[OpenedStore], router: TierRouter, given: OpenOptions) -> Parts:
     """Every part of a memory, each with the parts that it uses."""
-    store, calls, checked = opened[0].store, Calls(path), CheckedClock(clock)
-    calls.trace = trace
+    store, calls, checked = opened[0].store, Calls(given.path), CheckedClock(given.clock)
+    config, embedder, operations = given.config, given.embedder, given.operations
+    calls.trace = given.trace
     finder = Finder(router, checked)
-    kernel = ParallelKernel(single := store.kernel, threads)
-    access, listing = Access(path, mode, opened), Listing(router, finder, config, checked)
+    kernel = ParallelKernel(single := store.kernel, given.threads)
+    access = Access(given.path, given.mode, opened)
+    listing = search.Listing(router, finder, config, checked)
     gone = _users_gone(store)
     for each in opened:
         each.store.catalog.ends.derived = _derived
-    if trace is not None:
+    if given.trace is not None:
         from spector.telemetry import time_parts
 
         time_parts(kernel, [each.store for each in opened])
@@ -295,41 +254,34 @@ def _make_parts(
         return made
 
     @part
-    def searcher() -> Searcher:
-        from spector.search import Searcher
-
-        return Searcher(router, kernel, single, config, embed=_uncached(embedder))
+    def searcher() -> search.Searcher:
+        return search.Searcher(router, kernel, single, config, embed=_uncached(embedder))
 
     @part
-    def probes() -> Probes:
-        from spector.search import Probes
-
-        return Probes(embedder)
+    def probes() -> search.Probes:
+        return search.Probes(embedder)
 
     @Later
-    def signal() -> WriteSignal:
-        from spector.sleep import WriteSignal
-
-        return WriteSignal(config.reflect_after_writes)
+    def signal() -> sleep.WriteSignal:
+        return sleep.WriteSignal(config.reflect_after_writes)
 
     def note_writes(count: int) -> None:
         if signal.made is not None:  # else no daemon listens
             signal.made.note_writes(count)
 
     @Later
-    def context() -> WriteContext:
+    def context() -> write.WriteContext:
         from spector.language.statements import speaker_opening
-        from spector.write import Speakers, WriteContext
 
-        made = WriteContext(
+        made = write.WriteContext(
             router=router,
             finder=finder,
             embedder=embedder,
-            importance=importance,
+            importance=given.importance,
             clock=checked,
             config=config,
             dim=store.dim,
-            speakers=Speakers(speaker_opening),
+            speakers=write.Speakers(speaker_opening),
         )
         made.watchers.add(operations.note_gone)
         made.watchers.add_whole(operations.note_whole_gone)
@@ -339,60 +291,46 @@ def _make_parts(
     def judges() -> Judges:
         from spector.observe import Judges
 
-        return Judges(detectors, chat, embedder, operations, config)
+        return Judges(given.detectors, given.chat, embedder, operations, config)
 
     @part
-    def writer() -> Writer:
+    def writer() -> write.Writer:
         from spector.observe import Settling
-        from spector.search import Neighbours
-        from spector.write import KeyWriter, Writer
 
-        return Writer(
+        return write.Writer(
             context(),
             expect=searcher().expect,
             note_writes=note_writes,
             # settles what new memories supersede where that is left open
-            settler=Settling(Neighbours(searcher()), config.observe, judges()),
-            keyed=KeyWriter(context()),
+            settler=Settling(search.Neighbours(searcher()), config.observe, judges()),
+            keyed=write.KeyWriter(context()),
         )
 
     @part
-    def changer() -> Changer:
-        from spector.write import Changer
-
-        return Changer(context(), note_writes=note_writes)
+    def changer() -> write.Changer:
+        return write.Changer(context(), note_writes=note_writes)
 
     @part
-    def updater() -> Updater:
-        from spector.write import Updater
-
-        return Updater(context(), writer(), note_writes=note_writes)
+    def updater() -> write.Updater:
+        return write.Updater(context(), writer(), note_writes=note_writes)
 
     @part
-    def forgetter() -> Forgetter:
-        from spector.write import Forgetter
-
-        return Forgetter(context(), note_writes=note_writes)
-
-    @Later
-    def ends() -> EndMover:
-        from spector.write import EndMover
-
-        return EndMover(context(), lambda: access.mode != "r")
+    def forgetter() -> write.Forgetter:
+        return write.Forgetter(context(), note_writes=note_writes)
 
     @part
-    def knowledge() -> KnowledgeWriter:
-        from spector.write import KnowledgeWriter
+    def ends() -> write.EndMover:
+        return write.EndMover(context(), lambda: given.mode != "r")
 
-        made = KnowledgeWriter(context(), writer(), changer(), note_writes=note_writes)
+    @part
+    def knowledge() -> write.KnowledgeWriter:
+        made = write.KnowledgeWriter(context(), writer(), changer(), note_writes=note_writes)
         made.forget_ended = forgetter().forget_ended
         return made
 
     @part
-    def keeper() -> Keeper:
-        from spector.upkeep import Keeper
-
-        return Keeper(
+    def keeper() -> upkeep.Keeper:
+        return upkeep.Keeper(
             router,
             config,
             checked,
@@ -412,21 +350,15 @@ def _make_parts(
         return Forgetting(listing, finder, forgetter(), keeper())
 
     def note_use(*used: Any, **how: Any) -> None:
-        from spector.write import UseRecorder
-
-        UseRecorder(context(), changer(), knowledge()).note_use(*used, **how)
+        write.UseRecorder(context(), changer(), knowledge()).note_use(*used, **how)
 
     def refresh(*used: Any, **how: Any) -> None:
         if router.durable_store().catalog.ends.are_there():
             ends().refresh(*used, **how)
 
     @part
-    def recaller() -> Recaller:
-        from spector.recall import Recaller
-        from spector.search import HotTier
-        from spector.upkeep import has_one_user
-
-        return Recaller(
+    def recaller() -> recall.Recaller:
+        return recall.Recaller(
             searcher(),
             listing,
             finder,
@@ -434,56 +366,48 @@ def _make_parts(
             probes=probes(),
             clock=checked,
             config=config,
-            profile=profile,
+            profile=given.profile,
             dim=store.dim,
-            has_one_user=lambda: has_one_user(router.stores()),
+            has_one_user=lambda: upkeep.has_one_user(router.stores()),
             note_use=note_use,
             refresh=refresh,
             operations=operations,
-            hot_tier=HotTier(router, finder, listing, checked, config),
-            chat=detectors.intent or chat,
+            hot_tier=search.HotTier(router, finder, listing, checked, config),
+            chat=given.detectors.intent or given.chat,
         )
 
     @part
-    def extractor() -> ConceptExtractor:
-        from spector.write import ConceptExtractor
-
-        return ConceptExtractor(context(), knowledge())
+    def extractor() -> write.ConceptExtractor:
+        return write.ConceptExtractor(context(), knowledge())
 
     @part
-    def promoter() -> ConceptPromoter:
-        from spector.write import ConceptPromoter
-
-        return ConceptPromoter(context(), knowledge())
+    def promoter() -> write.ConceptPromoter:
+        return write.ConceptPromoter(context(), knowledge())
 
     @part
-    def sleeper() -> Sleeper:
-        from spector.search import Neighbours, Surveyor
-        from spector.sleep import Condenser, Sleeper, Tools
-        from spector.write import UnitWriter
-
-        return Sleeper(
+    def sleeper() -> sleep.Sleeper:
+        return sleep.Sleeper(
             calls,
             router,
             config,
             checked,
             ensure=access.ensure,
             empty_caches=keeper().empty_caches,
-            survey=Surveyor(router, finder),
-            writer=UnitWriter(
+            survey=search.Surveyor(router, finder),
+            writer=write.UnitWriter(
                 context(),
                 knowledge(),
                 restate=updater().restate,
                 reinstate=changer().reinstate,
                 forget=forgetter().forget_living,
             ),
-            tools=Tools(
+            tools=sleep.Tools(
                 extractor().concepts_after,
                 promoter().promotions,
-                Neighbours(searcher()),
+                search.Neighbours(searcher()),
                 embedder is not None,
-                Condenser(summarizer, chat, config.llm),
-                fact_extractor,
+                sleep.Condenser(given.summarizer, given.chat, config.llm),
+                given.fact_extractor,
                 judges().says_the_same,
             ),
             turn=cycle_turn(router.durable_store()),
@@ -492,25 +416,25 @@ def _make_parts(
         )
 
     @part
-    def daemon() -> ReflectDaemon:
-        from spector.sleep import ReflectDaemon
-
-        return ReflectDaemon(sleeper().upkeep, router, config, sleeper=sleeper(), signal=signal())
+    def daemon() -> sleep.ReflectDaemon:
+        return sleep.ReflectDaemon(
+            sleeper().upkeep, router, config, sleeper=sleeper(), signal=signal()
+        )
 
     @part
-    def sessions() -> Sessions:
-        from spector.session import Keeping, Sessions, SessionTools
-
-        keeping = Keeping(router, finder, writer(), changer(), forgetter(), config, store.dim, gone)
-        made = Sessions(
+    def sessions() -> session.Sessions:
+        keeping = session.Keeping(
+            router, finder, writer(), changer(), forgetter(), config, store.dim, gone
+        )
+        made = session.Sessions(
             checked,
             config,
-            SessionTools(
+            session.SessionTools(
                 promote=keeping.promote,
                 lasting=keeping.lasting,
                 strengthen=keeping.strengthen,
                 vectors_of=keeping.vectors_of,
-                may_write=lambda: access.mode != "r",
+                may_write=lambda: given.mode != "r",
                 lasts=lambda tier: not router[tier].volatile,
                 exclusive=context().exclusive,
                 gone_users=keeping.gone_users,
@@ -525,36 +449,31 @@ def _make_parts(
         return made
 
     @part
-    def series() -> SeriesWriter:
-        from spector.write import SeriesWriter
-
-        return SeriesWriter(context(), writer(), note_writes=note_writes)
+    def series() -> write.SeriesWriter:
+        return write.SeriesWriter(context(), writer(), note_writes=note_writes)
 
     @part
-    def worker() -> ConceptWorker:
-        from spector.sleep import ConceptWorker
-
-        return ConceptWorker.begun(extractor(), calls, context(), mode)
+    def worker() -> sleep.ConceptWorker:
+        return sleep.ConceptWorker.begun(extractor(), calls, context(), given.mode)
 
     @part
     def observing() -> Observing:
         from spector.observe import Observing
-        from spector.providers import own_extractor, token_counter
-        from spector.search import Neighbours
-        from spector.session import SessionKey
 
         return Observing(
             series=series(),
-            neighbours=Neighbours(searcher()),
+            neighbours=search.Neighbours(searcher()),
             reinforcing=changer().reinforcing,
-            session=lambda *key: sessions().state(SessionKey(*key), token_counter(None)),
+            session=lambda *key: sessions().state(
+                session.SessionKey(*key), providers.token_counter(None)
+            ),
             embedder=embedder,
-            scorer=importance,
+            scorer=given.importance,
             clock=checked,
             config=config,
             updating=updater().merge,
-            extractor=own_extractor(fact_extractor),
-            detectors=detectors,
+            extractor=providers.own_extractor(given.fact_extractor),
+            detectors=given.detectors,
             judges=judges(),
         )
 
@@ -571,44 +490,24 @@ def _make_parts(
     @part
     def exchange() -> Exchange:
         from spector.exchange import Exchange
-        from spector.write import ArrivalWriter
 
         root = store.files.root if store.files.durable else None
-        arrivals = ArrivalWriter(context(), writer())
+        arrivals = write.ArrivalWriter(context(), writer())
         return Exchange(listing, arrivals, router, vectors(), root, config)
 
     parts = Parts(
-        path=path,
+        **vars(given),
         dim=store.dim,
-        durability=durability,
-        clock=clock,
-        config=config,
         calls=calls,
         access=access,
-        operations=operations,
+        lifetime=Lifetime(access, calls, kernel, operations, later),
         kernel=kernel,
-        chat=chat,
-        lifetime=Lifetime(
-            access,
-            calls,
-            kernel,
-            daemon,
-            ends=ends,
-            writer=writer,
-            searcher=searcher,
-            sessions=sessions,
-            operations=operations,
-            worker=worker,
-        ),
-        fact_extractor=fact_extractor,
-        summarizer=summarizer,
         router=router,
-        embedder=embedder,
         finder=finder,
         listing=listing,
         later=later,
     )
-    if config.knowledge.extract == "worker" and mode != "r":
+    if config.knowledge.extract == "worker" and given.mode != "r":
         worker()
     return parts
 
@@ -626,9 +525,8 @@ def _operations(path: str | None, store: Store, clock: Clock | None, *, texts: b
     Raises:
         InvalidInputError: the path is that of another file in the store.
     """
-    operations = Operations()
     if path is None:
-        return operations
+        return Operations()
     root = store.files.root if store.files.durable else None
     own = f"{root}/{OPS_LOG_NAME}"
     path = path or own
@@ -636,24 +534,20 @@ def _operations(path: str | None, store: Store, clock: Clock | None, *, texts: b
         raise InvalidInputError(
             f"ops_log is {path}, in the store's directory", hint="pass True or a path outside"
         )
-    if path != own or store.writable:
-        operations.sink = ops_log_at(path, CheckedClock(clock or SystemClock()), texts=texts)
-    return operations
+    if path == own and not store.writable:
+        return Operations()
+    return ops_log_at(path, CheckedClock(clock or SystemClock()), texts=texts)
 
 
 def _uncached(embedder: Embedder | None) -> Callable[[Iterable[str]], Any] | None:
     """Embeds past the cache, whose place is for cues."""
-    from spector.providers import CachedEmbedder, embedded
-
-    model = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
-    return None if model is None else partial(embedded, model)
+    model = embedder.inner if isinstance(embedder, providers.CachedEmbedder) else embedder
+    return None if model is None else partial(providers.embedded, model)
 
 
 def _empty_embedding_cache(embedder: Embedder | None) -> Purged | None:
     """Drop the vectors of cues and texts; what a receipt says of it."""
-    from spector.providers import CachedEmbedder
-
-    if not isinstance(embedder, CachedEmbedder):
+    if not isinstance(embedder, providers.CachedEmbedder):
         return None
     entries = embedder.stats().entries
     embedder.clear()

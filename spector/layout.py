@@ -109,101 +109,58 @@ class Modality(enum.IntEnum):
     DOCUMENT = 6
 
 
+#: field -> its format; fields follow one another without a gap, here and below
 PARTITION_DTYPE: Final = np.dtype(
-    {
-        "names": [
-            "magic",
-            "version",
-            "count",
-            "tombstone_count",
-            "capacity",
-            "state",
-            "stride",
-            "dim",
-            "day",
-            "sequence",
-            "store_uuid",
-            "generation",
-            "crc",
-        ],
-        "formats": [
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<u4",
-            "<i4",
-            "<u4",
-            ("u1", (16,)),
-            "<u4",
-            "<u4",
-        ],
-        "offsets": [0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 56, 60],
-        "itemsize": PARTITION_HEADER_BYTES,
-    }
-)
-
-_MUTABLE_NAMES = [
-    "flags",
-    "valence",
-    "arousal",
-    "importance",
-    "stability_days",
-    "utility",
-    "access_count",
-    "last_access_s",
-]
-_MUTABLE_FORMATS = ["<u2", "i1", "u1", "<f4", "<f4", "<f4", "<u4", "<u4"]
-_MUTABLE_OFFSETS = [40, 42, 43, 44, 48, 52, 56, 60]
-
-RECORD_DTYPE: Final = np.dtype(
-    {
-        "names": [
-            "version",
-            "tier",
-            "category",
-            "modality",
-            "scale",
-            "id",
-            "event_ms",
-            "tags",
-            "centroid",
-            "confidence",
-            "reserved",
-            "crc",
-            *_MUTABLE_NAMES,
-        ],
-        "formats": [
-            "u1",
-            "u1",
-            "u1",
-            "u1",
-            "<f4",
-            "<u8",
-            "<i8",
-            "<u8",
-            "<u2",
-            "u1",
-            "u1",
-            "<u4",
-            *_MUTABLE_FORMATS,
-        ],
-        "offsets": [0, 1, 2, 3, 4, 8, 16, 24, 32, 34, 35, 36, *_MUTABLE_OFFSETS],
-        "itemsize": HEADER_BYTES,
-    }
+    [
+        ("magic", "<u4"),
+        ("version", "<u4"),
+        ("count", "<u4"),
+        ("tombstone_count", "<u4"),
+        ("capacity", "<u4"),
+        ("state", "<u4"),
+        ("stride", "<u4"),
+        ("dim", "<u4"),
+        ("day", "<i4"),
+        ("sequence", "<u4"),
+        ("store_uuid", "u1", (16,)),
+        ("generation", "<u4"),
+        ("crc", "<u4"),
+    ]
 )
 
 #: the last 24 bytes of a record header, rewritten in one write
-MUTABLE_DTYPE: Final = np.dtype(
-    {
-        "names": _MUTABLE_NAMES,
-        "formats": _MUTABLE_FORMATS,
-        "offsets": [offset - MUTABLE_OFFSET for offset in _MUTABLE_OFFSETS],
-        "itemsize": MUTABLE_BYTES,
-    }
+_MUTABLE: Final = [
+    ("flags", "<u2"),
+    ("valence", "i1"),
+    ("arousal", "u1"),
+    ("importance", "<f4"),
+    ("stability_days", "<f4"),
+    ("utility", "<f4"),
+    ("access_count", "<u4"),
+    ("last_access_s", "<u4"),
+]
+MUTABLE_DTYPE: Final = np.dtype(_MUTABLE)
+RECORD_DTYPE: Final = np.dtype(
+    [
+        ("version", "u1"),
+        ("tier", "u1"),
+        ("category", "u1"),
+        ("modality", "u1"),
+        ("scale", "<f4"),
+        ("id", "<u8"),
+        ("event_ms", "<i8"),
+        ("tags", "<u8"),
+        ("centroid", "<u2"),
+        ("confidence", "u1"),
+        ("reserved", "u1"),
+        ("crc", "<u4"),
+        *_MUTABLE,
+    ]
+)
+assert (PARTITION_DTYPE.itemsize, RECORD_DTYPE.itemsize, MUTABLE_DTYPE.itemsize) == (
+    PARTITION_HEADER_BYTES,
+    HEADER_BYTES,
+    MUTABLE_BYTES,
 )
 
 

@@ -148,8 +148,7 @@ class Memory(Verbs):
             UnknownRecordError, ImmutableRecordError, InvalidInputError, ConflictError: nothing was
                 changed. SupersededRecordError: of one that has been superseded, ``valid_until`` was given.
         """
-        self._parts.access.ensure(write=True)
-        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        scope = self._guard(user_id, agent_id, session_id)
         try:
             named = self._parts.finder.named(target, key, namespace, scope)
         except UnknownRecordError:
@@ -377,8 +376,7 @@ class Memory(Verbs):
         Raises:
             UnknownRecordError: there is none. PartitionCorruptError: its bytes are damaged.
         """
-        self._parts.access.ensure()
-        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        scope = self._guard(user_id, agent_id, session_id, write=False)
         return self._parts.finder.get_named(id_of(target), key, namespace, scope)
 
     @verb
@@ -389,8 +387,7 @@ class Memory(Verbs):
 
         Forgotten versions, and links that lead out of a guard's scope, are left out.
         """
-        self._parts.access.ensure()
-        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        scope = self._guard(user_id, agent_id, session_id, write=False)
         return self._parts.finder.history(id_of(target), scope)
 
     def __iter__(self) -> Iterator[MemoryRecord]:

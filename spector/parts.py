@@ -23,31 +23,29 @@ from spector.store.opening import OpenedStore, Stamp, open_disk, open_memory
 from spector.tiers import TierRouter
 
 if TYPE_CHECKING:
+    import spector.observe as observe
+    import spector.recall as recall
+    import spector.search as search
+    import spector.session as session
+    import spector.sleep as sleep
+    import spector.upkeep as upkeep
+    import spector.write as write
     from spector.clock import Clock
     from spector.exchange import Exchange, Vectors
     from spector.forgetting import Forgetting
     from spector.kernel import ParallelKernel
+    from spector.kernel.contract import ScoringProfile
     from spector.knowledge import KnowledgeReader
-    from spector.observe import Judges, Observing
-    from spector.providers import ChatModel, Embedder, FactExtractor, Summarizer
-    from spector.recall import Recaller
-    from spector.records import HitList
-    from spector.search import Listing, Probes, RecallRequest, Searcher
-    from spector.session import Sessions
-    from spector.sleep import ConceptWorker, ReflectDaemon, Sleeper
-    from spector.tiers import Finder
-    from spector.upkeep import Keeper
-    from spector.write import (
-        Changer,
-        ConceptExtractor,
-        ConceptPromoter,
-        EndMover,
-        Forgetter,
-        KnowledgeWriter,
-        SeriesWriter,
-        Updater,
-        Writer,
+    from spector.providers import (
+        ChatModel,
+        Detectors,
+        Embedder,
+        FactExtractor,
+        ImportanceScorer,
+        Summarizer,
     )
+    from spector.records import HitList
+    from spector.tiers import Finder
 
 
 #: figures of parts that were not used yet
@@ -60,56 +58,70 @@ _NO_DAEMON: Final = {"running": False, "cycles": 0, "nights": 0, "last_error": N
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Parts:
-    """Made by `spector.assembly`. No part knows this, or the memory: a dropped one is freed."""
+class OpenOptions:
+    """What a memory is opened with; each checked, and with a default for what was not given."""
 
     path: str
-    dim: int
+    mode: str
     durability: str
-    calls: Calls
-    access: Access
-    operations: Operations
-    lifetime: Lifetime
     clock: Clock
     config: Config
+    #: ranks recalls
+    profile: ScoringProfile
+    threads: int
+    embedder: Embedder | None
+    importance: ImportanceScorer | None
+    detectors: Detectors
+    #: asked where it knows better than the rules
+    chat: ChatModel | None
+    #: reads statements in place of the rules
+    fact_extractor: FactExtractor | None
+    #: condenses memories in place of an extract
+    summarizer: Summarizer | None
+    operations: Operations
+    #: calls verbs within spans
+    trace: Callable[..., Any] | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Parts(OpenOptions):
+    """Made by `spector.assembly`. No part knows this, or the memory: a dropped one is freed."""
+
+    dim: int
+    calls: Calls
+    access: Access
+    lifetime: Lifetime
     kernel: ParallelKernel
     router: TierRouter
-    embedder: Embedder | None
-    #: reads statements in place of the rules
-    fact_extractor: FactExtractor | None = None
-    #: condenses memories in place of an extract
-    summarizer: Summarizer | None = None
     finder: Finder
-    listing: Listing
-    #: asked where it knows better than the rules
-    chat: ChatModel | None = None
+    listing: search.Listing
     #: layers of a caller's, asked beside the memories
     layers: ForeignLayers = field(default_factory=ForeignLayers)
     #: name of an attribute -> the part, made when the attribute is first read
     later: Mapping[str, Later[Any]]
 
     if TYPE_CHECKING:
-        changer: Changer = field(init=False)
-        daemon: ReflectDaemon = field(init=False)
+        changer: write.Changer = field(init=False)
+        daemon: sleep.ReflectDaemon = field(init=False)
         exchange: Exchange = field(init=False)
-        extractor: ConceptExtractor = field(init=False)
-        forgetter: Forgetter = field(init=False)
+        extractor: write.ConceptExtractor = field(init=False)
+        forgetter: write.Forgetter = field(init=False)
         forgetting: Forgetting = field(init=False)
-        judges: Judges = field(init=False)
-        keeper: Keeper = field(init=False)
-        knowledge: KnowledgeWriter = field(init=False)
-        observing: Observing = field(init=False)
-        probes: Probes = field(init=False)
-        promoter: ConceptPromoter = field(init=False)
-        recaller: Recaller = field(init=False)
-        searcher: Searcher = field(init=False)
-        series: SeriesWriter = field(init=False)
-        sessions: Sessions = field(init=False)
-        sleeper: Sleeper = field(init=False)
-        updater: Updater = field(init=False)
+        judges: observe.Judges = field(init=False)
+        keeper: upkeep.Keeper = field(init=False)
+        knowledge: write.KnowledgeWriter = field(init=False)
+        observing: observe.Observing = field(init=False)
+        probes: search.Probes = field(init=False)
+        promoter: write.ConceptPromoter = field(init=False)
+        recaller: recall.Recaller = field(init=False)
+        searcher: search.Searcher = field(init=False)
+        series: write.SeriesWriter = field(init=False)
+        sessions: session.Sessions = field(init=False)
+        sleeper: sleep.Sleeper = field(init=False)
+        updater: write.Updater = field(init=False)
         vectors: Vectors = field(init=False)
-        worker: ConceptWorker = field(init=False)
-        writer: Writer = field(init=False)
+        worker: sleep.ConceptWorker = field(init=False)
+        writer: write.Writer = field(init=False)
 
     else:
 
@@ -120,7 +132,7 @@ class Parts:
 
     def with_layers(self, hits: HitList) -> HitList:
         """Hits, with what layers of a caller's recall for their cue."""
-        request = cast("RecallRequest | None", hits.request)
+        request = cast("search.RecallRequest | None", hits.request)
         if request is None or not any(self.layers) or not request.cue.text:
             return hits
         chosen = request.selection
@@ -145,7 +157,7 @@ class Parts:
         """See ``Memory.stats``; ``labels`` are those of its scope."""
         about = {
             "path": self.path,
-            "mode": self.access.mode,
+            "mode": self.mode,
             "durability": self.durability,
             "dim": self.dim,
         }
@@ -158,20 +170,8 @@ class Parts:
         from spector.providers import CachedEmbedder
 
         cache = self.embedder.stats() if isinstance(self.embedder, CachedEmbedder) else None
-
-        sessions, worker, daemon, judges = (
-            self.later[name].made for name in ("sessions", "worker", "daemon", "judges")
-        )
-        cognition = cognition_stats(
-            store=self.store,
-            stores=self.router.stores(),
-            sessions=_NO_SESSIONS if sessions is None else sessions.stats(),
-            cache=self.embedder,
-            operations=self.operations.stats(),
-            model=None if self.chat is None else self.chat.stats(),
-            waiting=0 if worker is None else worker.status()["queue"],
-            now_ms=self.clock.now_ms(),
-        )
+        daemon, judges = (self.later[name].made for name in ("daemon", "judges"))
+        cognition = self._cognition(None if cache is None else cache.hit_rate)
         night = cognition["last_cycle"]
         return self.keeper.stats(
             about,
@@ -193,6 +193,41 @@ class Parts:
                 "cognition": cognition,
             },
         )
+
+    def _cognition(self, cache_hit_rate: float | None) -> dict[str, Any]:
+        """What the memory thinks: sessions, knowledge, the graph, sleep; JSON-ready.
+
+        Each count equals what the facets list. Edges are those that are stored: ``supersedes`` and
+        ``parents`` of memories are not counted.
+        """
+        # a command that counts memories imports none of it
+        from spector.knowledge import KnowledgeReader, current_facts
+        from spector.upkeep import count_flags
+
+        catalog = self.store.catalog
+        flags = count_flags(self.router.stores())
+        with catalog.reading() as db:
+            known = _knowledge(reader := KnowledgeReader(db, catalog.path))
+            if flags.dormant or catalog.ends.along() or has_windows(catalog):
+                held, now_ms = reader.facts(holds=1), self.clock.now_ms()
+                known["facts"]["count"] = len(current_facts(reader, held, catalog.fetch, now_ms))
+        live, worker = self.later["sessions"].made, self.later["worker"].made
+        sessions = _NO_SESSIONS if live is None else live.stats()
+        return {
+            "sessions": sessions["live"],
+            "sensory": sessions["sensory"],
+            "zones": sessions["zones"],
+            "episodes": {
+                "short_term": flags.episodes - flags.consolidated,
+                "medium_term": flags.consolidated,
+            },
+            **known,
+            "dormant": flags.dormant,
+            "queue": 0 if worker is None else worker.status()["queue"],
+            "cache_hit_rate": cache_hit_rate,
+            "ops_log": self.operations.stats(),
+            "llm": {"calls": 0, "failures": 0} | ({} if self.chat is None else self.chat.stats()),
+        }
 
 
 # When the stores of a memory may be used, and how they are closed: by call, at exit, dropped.
@@ -241,25 +276,14 @@ class Lifetime:
         access: Access,
         calls: Calls,
         kernel: ParallelKernel,
-        daemon: Later[ReflectDaemon],
-        *,
-        ends: Later[EndMover],
-        writer: Later[Writer],
-        searcher: Later[Searcher],
-        sessions: Later[Sessions],
         operations: Operations,
-        worker: Later[ConceptWorker],
+        later: Mapping[str, Later[Any]],
     ) -> None:
-        self._worker = worker
         self._opened = access.opened
         self._calls = calls
         self._kernel = kernel
-        self._daemon = daemon
-        self._ends = ends
-        self._writer = writer
-        self._searcher = searcher
-        self._sessions = sessions
         self._operations = operations
+        self._later = later
         for each in self._opened:  # a collector may come to the catalog before the memory
             each.store.catalog.has_owner = True
 
@@ -304,26 +328,30 @@ class Lifetime:
             self._write_last()
         finally:  # a store that stays open must not lose its lock
             # the search is closed last: closing a store writes the words that it has
-            search = [] if self._searcher.made is None else [self._searcher.made.close]
+            search = [each.close for each in self._made("searcher")]
             _call_all([*(opened.close for opened in self._opened[::-1]), *search])
 
     def _write_last(self) -> None:
         """Before the stores are closed: write what waits for a commit."""
-        if self._ends.made is not None:
-            self._ends.made.write()
-        if self._writer.made is not None:
-            self._writer.made.keep_last_id()
+        for ends in self._made("ends"):
+            ends.write()
+        for writer in self._made("writer"):
+            writer.keep_last_id()
+
+    def _made(self, *names: str) -> list[Any]:
+        """Those of some parts that were used."""
+        parts = (self._later[name].made for name in names)
+        return [each for each in parts if each is not None]
 
     def _end_sessions(self, *, keep: bool = True) -> None:
-        if self._sessions.made is not None:
-            self._sessions.made.close(keep=keep)
+        for sessions in self._made("sessions"):
+            sessions.close(keep=keep)
 
     def _stop_threads(self, timeout_s: float) -> bool:
         """Ask threads of the memory to end; True when they have."""
         stopped = True
-        for each in (self._worker.made, self._daemon.made):
-            if each is not None:
-                stopped = each.stop(timeout_s) and stopped
+        for each in self._made("worker", "daemon"):
+            stopped = each.stop(timeout_s) and stopped
         return stopped
 
     def end(self, owner: object) -> None:
@@ -441,55 +469,6 @@ def abandon(opened: Iterable[OpenedStore]) -> None:
     for each in opened:
         with contextlib.suppress(SpectorError):
             each.close()
-
-
-# Figures of what a memory thinks: sessions, knowledge, the graph, sleep.
-
-
-def cognition_stats(
-    *,
-    store: Store,
-    stores: Iterable[Store],
-    sessions: Mapping[str, Any],
-    cache: Embedder | None,
-    operations: Mapping[str, Any] | None,
-    model: Mapping[str, int] | None,
-    waiting: int,
-    now_ms: int,
-) -> dict[str, Any]:
-    """See ``Memory.stats``; JSON-ready. Each count equals what the facets list.
-
-    Args:
-        waiting: memories whose concepts are not extracted yet.
-
-    Edges are those that are stored: ``supersedes`` and ``parents`` of memories are not counted.
-    """
-    # a command that counts memories imports none of it
-    from spector.knowledge import KnowledgeReader, current_facts
-    from spector.providers import CachedEmbedder
-    from spector.upkeep import count_flags
-
-    flags = count_flags(stores)
-    with store.catalog.reading() as db:
-        known = _knowledge(reader := KnowledgeReader(db, store.catalog.path))
-        if flags.dormant or store.catalog.ends.along() or has_windows(store.catalog):
-            current = current_facts(reader, reader.facts(holds=1), store.catalog.fetch, now_ms)
-            known["facts"]["count"] = len(current)
-    return {
-        "sessions": sessions["live"],
-        "sensory": sessions["sensory"],
-        "zones": sessions["zones"],
-        "episodes": {
-            "short_term": flags.episodes - flags.consolidated,
-            "medium_term": flags.consolidated,
-        },
-        **known,
-        "dormant": flags.dormant,
-        "queue": waiting,
-        "cache_hit_rate": cache.stats().hit_rate if isinstance(cache, CachedEmbedder) else None,
-        "ops_log": operations,
-        "llm": {"calls": 0, "failures": 0} | dict(model or {}),
-    }
 
 
 def _knowledge(reader: KnowledgeReader) -> dict[str, Any]:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         UserSummary,
     )
     from spector.session import Remembering, Session
+    from spector.store.catalog import Scope
     from spector.write import Memories, Named
 
 
@@ -45,6 +46,11 @@ class Verbs(Faceted):
     """What has the facets of a memory, and verbs that need several of its parts."""
 
     _calls: Calls
+
+    def _guard(self, user_id: Id, agent_id: Id, session_id: Id, *, write: bool = True) -> Scope:
+        """The scope that a verb may not leave, of a memory that it may use."""
+        self._parts.access.ensure(write=write)
+        return self._parts.listing.scope(user_id, agent_id, session_id)
 
     @verb
     def remember_many(
@@ -97,8 +103,7 @@ class Verbs(Faceted):
 
         Success strengthens it by the spacing effect and raises its utility; failure weakens both.
         """
-        self._parts.access.ensure(write=True)
-        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        scope = self._guard(user_id, agent_id, session_id)
         return self._parts.changer.reinforce(target, parse_truth(success, "success"), scope)
 
     @verb
@@ -106,8 +111,7 @@ class Verbs(Faceted):
         self, target: Named, *, user_id: Id = None, agent_id: Id = None, session_id: Id = None
     ) -> MemoryRecord:
         """Exempt a memory from ``min_importance`` and from forgetting by filter."""
-        self._parts.access.ensure(write=True)
-        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        scope = self._guard(user_id, agent_id, session_id)
         return self._parts.changer.set_flag(target, Flag.PINNED, True, scope)
 
     @verb
@@ -115,8 +119,7 @@ class Verbs(Faceted):
         self, target: Named, *, user_id: Id = None, agent_id: Id = None, session_id: Id = None
     ) -> MemoryRecord:
         """Undo :meth:`pin`."""
-        self._parts.access.ensure(write=True)
-        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        scope = self._guard(user_id, agent_id, session_id)
         return self._parts.changer.set_flag(target, Flag.PINNED, False, scope)
 
     @verb
@@ -124,8 +127,7 @@ class Verbs(Faceted):
         self, target: Named, *, user_id: Id = None, agent_id: Id = None, session_id: Id = None
     ) -> MemoryRecord:
         """Close an open matter: clear the mark that ``remember(unresolved=True)`` set."""
-        self._parts.access.ensure(write=True)
-        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        scope = self._guard(user_id, agent_id, session_id)
         return self._parts.changer.set_flag(target, Flag.UNRESOLVED, False, scope)
 
     @verb
@@ -144,8 +146,7 @@ class Verbs(Faceted):
         Raises:
             UnknownRecordError, ImmutableRecordError: one of them; nothing has changed.
         """
-        self._parts.access.ensure(write=True)
-        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        scope = self._guard(user_id, agent_id, session_id)
         return self._parts.changer.retire(target, scope)
 
     @verb
@@ -160,8 +161,7 @@ class Verbs(Faceted):
         Raises:
             UnknownRecordError: one of them is unknown; nothing has changed.
         """
-        self._parts.access.ensure(write=True)
-        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        scope = self._guard(user_id, agent_id, session_id)
         return self._parts.changer.reactivate(target, scope)
 
     @verb
@@ -188,8 +188,7 @@ class Verbs(Faceted):
         Raises:
             SupersededRecordError: its successor still exists, and ``keep`` is False.
         """
-        self._parts.access.ensure(write=True)
-        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        scope = self._guard(user_id, agent_id, session_id)
         return self._parts.changer.reinstate(target, scope, keep=parse_switch(keep, "keep"))
 
     @verb
@@ -283,8 +282,7 @@ class Verbs(Faceted):
             limit: so many at most.
             user_id, agent_id, session_id: only memories of this scope.
         """
-        self._parts.access.ensure()
-        scope = self._parts.listing.scope(user_id, agent_id, session_id)
+        scope = self._guard(user_id, agent_id, session_id, write=False)
         return self._parts.keeper.namespaces(scope, prefix, depth, after, limit)
 
     @verb

@@ -1,4 +1,4 @@
-"""Arguments shared by several commands, and the functions that parse their values."""
+"""What commands take: their arguments as tables, and the functions that parse the values."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import argparse
 import heapq
 import json
 import os
+import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -28,8 +29,218 @@ SCOPE_NAMES: Final = ("user_id", "agent_id", "session_id")
 _WAIT_S: Final = 5.0
 
 
-def add_path(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", type=expand_home, help="directory of the store")
+class Arguments:
+    """The arguments of a command, and what its help says.
+
+    A line of the table is an argument, two blanks, and its help, which may go on in lines that are
+    indented: ``-n/--limit N:count=20  most to show``. Behind the name stands what a value is called
+    (none for a switch), how often it may be given (``?``, ``+``, ``*``), its kind, and its default.
+    A kind is a function that parses, or the values that there are; those may also stand in place of
+    the name of a value: ``strict|relaxed``. ``>name`` is the attribute that gets the value, and
+    ``>name=word`` of a switch that word. ``[title]`` begins a group, ``(one of)`` one whose arguments
+    exclude each other, and ``[]`` ends it. ``@name`` stands for lines of ``SHARED``.
+
+    Args:
+        about: the description; one that begins with "+" follows the line of the command's help.
+        kinds: further kinds, made when they are needed.
+        raw: the description has lines of its own.
+        json: what --json prints; "" for a command without it.
+    """
+
+    def __init__(
+        self,
+        about: str,
+        table: str = "",
+        *,
+        kinds: Callable[[], Mapping[str, Any]] = dict,
+        raw: bool = False,
+        json: str = "one JSON document on stdout",
+    ) -> None:
+        self._about, self._table, self._kinds = about, table, kinds
+        self._raw, self._json = raw, json
+
+    def add_to(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments and the description to a parser."""
+        before = f"{parser.description} " if self._about.startswith("+") else ""
+        parser.description = before + self._about.removeprefix("+")
+        if self._raw:
+            parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        kinds = {**KINDS, **self._kinds()}
+        into: argparse._ActionsContainer = parser
+        for line in _lines_of(self._table):
+            if line == "(one of)":
+                into = parser.add_mutually_exclusive_group()
+            elif line.startswith("["):
+                into = parser.add_argument_group(line[1:-1]) if line != "[]" else parser
+            else:
+                _add(into, line, kinds)
+        parser.set_defaults(as_json=False)
+        if self._json:
+            _add(parser, f"--json >as_json  print {self._json}", {})
+
+
+def _lines_of(table: str) -> Iterator[str]:
+    """The lines of a table, with those that it shares, and each help on its line."""
+    for line in re.sub(r"\n +", " ", cleandoc(table)).splitlines():
+        if line.startswith("@"):
+            yield from _lines_of(SHARED[line[1:]])
+        else:
+            yield line
+
+
+#: what a value is called, how often it may be given, its kind, its default
+_VALUE: Final = re.compile(r"(.*?)([*+?]?)(?::(\w+))?(?:=(.*))?")
+
+
+def _add(into: argparse._ActionsContainer, line: str, kinds: Mapping[str, Any]) -> None:
+    head, _, about = line.partition("  ")
+    first, *values = head.split()
+    how: dict[str, Any] = {"help": about.strip()}
+    if values and values[-1].startswith(">"):
+        how["dest"], _, word = values.pop()[1:].partition("=")
+        if word:
+            how |= {"action": "store_const", "const": word}
+    is_option = first.startswith("-")
+    if not values and is_option:
+        into.add_argument(*first.split("/"), **{"action": "store_true", **how})
+        return
+    found = _VALUE.fullmatch(values[-1] if values else first)
+    assert found is not None, line
+    called, often, kind, default = found.groups()
+    named = (*values[:-1], called)
+    how["metavar"] = (named if len(named) > 1 else called) or None
+    if len(named) > 1:
+        how["nargs"] = len(named)
+    elif often == "*" and is_option:
+        how |= {"action": "append", "default": []}
+    elif often:
+        how["nargs"] = often
+    elif called == argparse.REMAINDER:
+        how["nargs"] = argparse.REMAINDER
+    if "|" in called:
+        how |= {"metavar": None, "choices": tuple(called.split("|"))}
+    if kind is not None:
+        how["type" if callable(kinds[kind]) else "choices"] = kinds[kind]
+    if default is not None:
+        how["default"] = default
+    names = first.split("/") if is_option else [first if values else called.lower()]
+    into.add_argument(*names, **how)
+
+
+#: name -> lines that tables share
+SHARED: Final = {
+    "path": "PATH:path  directory of the store",
+    "zone": """
+        --tz ZONE >timezone  zone of "yesterday", of days and of shown times: Europe/Istanbul,
+            +03:00 (default: UTC)""",
+    "embedder": """
+        --embedder NAME  default (offline), openai, openai:MODEL or none; otherwise
+            $SPECTOR_EMBEDDER is used""",
+    "durability": """
+        --durability strict|relaxed=strict  relaxed is faster, but a power cut may lose the newest
+            writes (default: strict)""",
+    "wait": f"""
+        --wait SECONDS:seconds  wait so long for another writer, in turn; 0: not at all
+            (default: {_WAIT_S:g})""",
+    "owner": """
+        [scope]
+        --user ID >user_id  user id
+        --agent ID >agent_id  agent id""",
+    "scopes": """
+        @owner
+        --session ID >session_id  session id
+        []""",
+    "label": """
+        --namespace LABEL*  label of the namespace that the key is of (repeatable, outermost
+            first)""",
+    "attach": """
+        --attach FILE:file  keep the bytes of a file with it; the text may then be \"\"""",
+    "most": "-n/--limit N:count=20  most to show (default: 20)",
+    "sorts": """
+        --sort NAME*  is of this sort, drawn from others or not: fact, concept, theme
+            (repeatable)""",
+    "namespace": """
+        --in-namespace LABEL*  has a key of the namespace with these labels (repeatable, outermost
+            first)
+        --below  or of a namespace within that one; alone: any key""",
+    # the arguments of `selection` without scopes; the group goes on
+    "filters": """
+        [selection]
+        -t/--tag TAG*  has this tag (repeated: all)
+        --any-tag ANY_TAG*  has one of these tags
+        --tier TIER*  is in this tier (repeatable)
+        @sorts
+        --where JSON:json  filter on the metadata
+        --key-prefix TEXT  has a key that begins so ("": any), in --in-namespace, or else in no
+            namespace
+        @namespace
+        --since TIME:time  event at or after this time
+        --before TIME:time  event before this time""",
+    # for commands that read every memory themselves
+    "selection": """
+        @filters
+        --stored-before TIME:time  recorded before this time, ISO 8601
+        []
+        @zone
+        @scopes""",
+    # of recall and context: arguments of ``Memory.recall``
+    "question": """
+        CUE?  question or text to find memories for; - is stdin
+        -t/--tag TAG*  require this tag
+        --any-tag ANY_TAG*  require one of these tags
+        --tier TIER*  only this tier (repeatable)
+        --since TIME  events at or after this time, ISO 8601
+        --until TIME  events before this time, or up to the end of this day
+        @zone
+        --as-of TIME  memories valid at this time, ISO 8601
+        --include superseded|dormant|quarantined*  also memories in this state, which are skipped
+            otherwise (repeatable)
+        --min-importance 0..1:unit  only memories of at least this importance, and pinned ones
+        --valence MIN MAX:signed_unit  only memories with a valence in this range
+        --where JSON:json  filter on the metadata
+        @namespace
+        --profile PROFILE  scoring profile to rank by (default: balanced)
+        --exact  compare every vector, use no index
+        --no-lexical  rank without the words of the cue
+        --learn  count the hits as used""",
+    # of commands that read files of messages
+    "reading": """
+        --format :format=auto  default: by content
+        -t/--tag TAG*  add this tag to all
+        --tier TIER  store everything in this tier
+        --source SOURCE  set the source of every message
+        --me NAME  who of several people the user is
+        --event-time TIME  time of entries that have none
+        --tz ZONE >timezone  zone of times without one: Europe/Istanbul, +03:00
+        --assume-utc  read times without a zone as UTC
+        --skip-bad  list files and entries that cannot be read, and store the rest
+        --limit N:count  store at most N messages per file
+        --scopes-from-message  store each message for the user and agent that the file names""",
+    # of commands for agents
+    "store": """
+        STORE?:path  its directory
+        --user ID >user_id  only this user's memories
+        --agent ID >agent_id  only this agent's memories""",
+    # the fields of a memory besides its text, for `given_fields`
+    "fields": """
+        -t/--tag TAG*  tag (repeatable)
+        --importance 0..1:unit  how much it matters
+        --valence -1..1:signed_unit  bad to good mood
+        --arousal 0..1:unit  calm to excited
+        --confidence 0..1:unit  how far it can be trusted
+        --event-time TIME  when it happened, ISO 8601 with a zone
+        --valid-from TIME  when it becomes true, ISO 8601 with a zone
+        --valid-until TIME  when it stops being true, ISO 8601 with a zone
+        --expires-in SECONDS:float  when it expires and is erased
+        --expires-at TIME  the same, ISO 8601 with a zone
+        --refresh  with --expires-in: each use (recall --learn) begins it anew
+        --if-revision N:int  only if the memory with the key has this revision; 0: if there is none
+        --metadata JSON:json  a JSON object
+        --role ROLE  role of the speaker: user, assistant, ...
+        --source SOURCE  document, tool or page it comes from
+        --alias NAME*  a name that recall finds it by, one typo allowed (repeatable)
+        @zone""",
+}
 
 
 def expand_home(text: str) -> str:
@@ -44,54 +255,10 @@ def expand_home(text: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def add_zone(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--tz",
-        metavar="ZONE",
-        dest="timezone",
-        help='zone of "yesterday", of days and of shown times: Europe/Istanbul, +03:00 (default: UTC)',
-    )
-
-
-def add_embedder(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--embedder",
-        metavar="NAME",
-        default=None,
-        help="default (offline), openai, openai:MODEL or none; otherwise $SPECTOR_EMBEDDER is used",
-    )
-
-
-def add_durability(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--durability",
-        choices=("strict", "relaxed"),
-        default="strict",
-        help="relaxed is faster, but a power cut may lose the newest writes (default: strict)",
-    )
-
-
-def add_wait(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--wait",
-        type=seconds,
-        metavar="SECONDS",
-        default=None,
-        help=f"wait so long for another writer, in turn; 0: not at all (default: {_WAIT_S:g})",
-    )
-
-
 def wait_of(args: argparse.Namespace) -> float:
     """The seconds that a command waits for another writer."""
     given: float | None = getattr(args, "wait", None)
     return _WAIT_S if given is None else given
-
-
-def add_scopes(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("scope")
-    group.add_argument("--user", metavar="ID", dest="user_id", help="user id")
-    group.add_argument("--agent", metavar="ID", dest="agent_id", help="agent id")
-    group.add_argument("--session", metavar="ID", dest="session_id", help="session id")
 
 
 def scopes(args: argparse.Namespace) -> dict[str, str]:
@@ -100,35 +267,13 @@ def scopes(args: argparse.Namespace) -> dict[str, str]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def add_key(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add the arguments of :func:`key_of`."""
-    parser.add_argument("--key", metavar="KEY", help=what)
-    parser.add_argument(
-        "--namespace",
-        metavar="LABEL",
-        action="append",
-        default=[],
-        help="label of the namespace that the key is of (repeatable, outermost first)",
-    )
-
-
 def key_of(args: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of ``add_key`` as keywords of verbs that take a key."""
+    """--key and --namespace as keywords of verbs that take a key."""
     if args.key is None:
         if args.namespace:
             raise InvalidInputError("--namespace was given without --key", hint="pass both")
         return {}
     return {"key": args.key, "namespace": tuple(args.namespace)}
-
-
-def add_attach(parser: argparse.ArgumentParser) -> None:
-    """Add the argument of :func:`attached`."""
-    parser.add_argument(
-        "--attach",
-        metavar="FILE",
-        type=Path,
-        help='keep the bytes of a file with it; the text may then be ""',
-    )
 
 
 def attached(args: argparse.Namespace) -> dict[str, bytes]:
@@ -150,83 +295,14 @@ def refuse_both(args: argparse.Namespace, names: object) -> None:
         raise InvalidInputError("an ID or --key is needed", hint="pass one of the two")
 
 
-def add_limit(parser: argparse.ArgumentParser, what: str = "most to show", usual: int = 20) -> None:
-    parser.add_argument(
-        "-n",
-        "--limit",
-        type=positive_int,
-        default=usual,
-        metavar="N",
-        help=f"{what} (default: {usual})",
-    )
-
-
-def add_ids(parser: argparse.ArgumentParser, what: str = "ids of memories") -> None:
-    parser.add_argument("ids", metavar="ID", nargs="+", type=record_id, help=what)
-
-
-def add_selection(parser: argparse.ArgumentParser, *, recorded: bool = True) -> None:
-    """Add the arguments of :func:`selection`, scopes included.
-
-    ``recorded``: also --stored-before, for commands that read every memory themselves.
-    """
-    group = parser.add_argument_group("selection")
-    group.add_argument(
-        "-t", "--tag", action="append", default=[], help="has this tag (repeated: all)"
-    )
-    group.add_argument("--any-tag", action="append", default=[], help="has one of these tags")
-    group.add_argument("--tier", action="append", default=[], help="is in this tier (repeatable)")
-    add_sorts(group)
-    group.add_argument("--where", type=json_object, metavar="JSON", help="filter on the metadata")
-    group.add_argument(
-        "--key-prefix",
-        metavar="TEXT",
-        help='has a key that begins so ("": any), in --in-namespace, or else in no namespace',
-    )
-    add_namespace(group)
-    group.add_argument("--since", type=time, metavar="TIME", help="event at or after this time")
-    group.add_argument("--before", type=time, metavar="TIME", help="event before this time")
-    if recorded:
-        group.add_argument(
-            "--stored-before", type=time, metavar="TIME", help="recorded before this time, ISO 8601"
-        )
-    add_zone(parser)
-    add_scopes(parser)
-
-
-def add_sorts(parser: argparse._ActionsContainer) -> None:
-    """Add --sort, which may be given several times."""
-    parser.add_argument(
-        "--sort",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="is of this sort, drawn from others or not: fact, concept, theme (repeatable)",
-    )
-
-
-def add_namespace(parser: argparse._ActionsContainer) -> None:
-    """Add the arguments of :func:`namespace_of`."""
-    parser.add_argument(
-        "--in-namespace",
-        metavar="LABEL",
-        action="append",
-        default=[],
-        help="has a key of the namespace with these labels (repeatable, outermost first)",
-    )
-    parser.add_argument(
-        "--below", action="store_true", help="or of a namespace within that one; alone: any key"
-    )
-
-
 def namespace_of(args: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of ``add_namespace`` as keywords of verbs that select."""
+    """The arguments of ``@namespace`` as keywords of verbs that select."""
     given: dict[str, Any] = {"namespace": tuple(args.in_namespace), "below": args.below}
     return given if any(given.values()) else {}
 
 
 def selection(args: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of ``add_selection`` as keywords of ``Memory.records``.
+    """The arguments of ``@selection`` as keywords of ``Memory.records``.
 
     --stored-before is not included, because the library has no such argument.
     """
@@ -243,57 +319,17 @@ def selection(args: argparse.Namespace) -> dict[str, Any]:
     return {**given, **keys, **namespace_of(args), **scopes(args)}
 
 
-def add_fields(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of :func:`given_fields`: the fields of a memory besides its text."""
-    parser.add_argument("-t", "--tag", action="append", default=[], help="tag (repeatable)")
-    parser.add_argument("--importance", type=unit, metavar="0..1", help="how much it matters")
-    parser.add_argument("--valence", type=signed_unit, metavar="-1..1", help="bad to good mood")
-    parser.add_argument("--arousal", type=unit, metavar="0..1", help="calm to excited")
-    parser.add_argument("--confidence", type=unit, metavar="0..1", help="how far it can be trusted")
-    for name, what in (
-        ("event-time", "when it happened"),
-        ("valid-from", "when it becomes true"),
-        ("valid-until", "when it stops being true"),
-    ):
-        parser.add_argument(f"--{name}", metavar="TIME", help=f"{what}, ISO 8601 with a zone")
-    parser.add_argument(
-        "--expires-in", type=float, metavar="SECONDS", help="when it expires and is erased"
-    )
-    parser.add_argument("--expires-at", metavar="TIME", help="the same, ISO 8601 with a zone")
-    parser.add_argument(
-        "--refresh",
-        action="store_const",
-        const=True,
-        help="with --expires-in: each use (recall --learn) begins it anew",
-    )
-    parser.add_argument(
-        "--if-revision",
-        type=int,
-        metavar="N",
-        help="only if the memory with the key has this revision; 0: if there is none",
-    )
-    parser.add_argument("--metadata", type=json_object, metavar="JSON", help="a JSON object")
-    parser.add_argument("--role", help="role of the speaker: user, assistant, ...")
-    parser.add_argument("--source", help="document, tool or page it comes from")
-    parser.add_argument(
-        "--alias",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="a name that recall finds it by, one typo allowed (repeatable)",
-    )
-    add_zone(parser)
-
-
 def given_fields(args: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of ``add_fields`` as keywords of ``Memory.remember``."""
+    """The arguments of ``@fields`` as keywords of ``Memory.remember``."""
     names = tuple(
         """importance valence arousal confidence event_time valid_from valid_until metadata role source
         expires_in expires_at refresh if_revision""".split()
     )
-    fields = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    several = {"tags": args.tag, "aliases": args.alias}
-    return {**fields, **{name: given for name, given in several.items() if given}}
+    fields = {name: getattr(args, name) for name in names}
+    fields |= {"tags": args.tag or None, "aliases": args.alias or None}
+    return {
+        name: value for name, value in fields.items() if value is not None and value is not False
+    }
 
 
 def time(text: str) -> str:
@@ -376,6 +412,22 @@ def json_object(text: str) -> dict[str, Any]:
     return value
 
 
+#: kind of a value -> what parses it
+KINDS: Final[Mapping[str, Callable[[str], Any]]] = {
+    "path": expand_home,
+    "file": Path,
+    "time": time,
+    "count": positive_int,
+    "id": record_id,
+    "int": int,
+    "float": float,
+    "seconds": seconds,
+    "unit": unit,
+    "signed_unit": signed_unit,
+    "json": json_object,
+}
+
+
 def open_store(
     args: argparse.Namespace,
     mode: Literal["rw", "r"] = "rw",
@@ -424,17 +476,6 @@ def chosen_embedder(args: argparse.Namespace) -> str | None:
 # The memories that a command selects: thin functions over ``Memory``.
 
 
-@dataclass(slots=True)
-class Sample:
-    """The result of a selection: count, ids, and some memories to show."""
-
-    count: int = 0
-    first: list[MemoryRecord] = field(default_factory=list)
-    ids: list[int] = field(default_factory=list)
-    #: pinned and immutable ones, which a selection keeps; not counted with the others
-    protected: list[MemoryRecord] = field(default_factory=list)
-
-
 def iter_selected(
     memory: Memory, selection: Mapping[str, Any], stored_before: str | None = None
 ) -> Iterator[MemoryRecord]:
@@ -464,20 +505,3 @@ def newest(
 
     found = heapq.nlargest(limit, counting(), key=lambda record: (record.event_ms, record.id))
     return found, count
-
-
-def sample(records: Iterable[MemoryRecord], size: int, *, with_protected: bool) -> Sample:
-    """Count memories; keep all ids and the first ``size`` memories.
-
-    ``with_protected``: count pinned and immutable memories like the others.
-    """
-    found = Sample()
-    for record in records:
-        if not with_protected and (record.pinned or record.immutable):
-            found.protected.append(record)
-            continue
-        found.count += 1
-        found.ids.append(record.id)
-        if len(found.first) < size:
-            found.first.append(record)
-    return found

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, date, datetime, tzinfo
 from pathlib import PurePath
-from typing import Any, BinaryIO, Final, Protocol
+from typing import Any, BinaryIO, Final
 
 from spector.errors import ImportFormatError, InvalidInputError, SpectorError
 
@@ -54,10 +54,8 @@ class Column:
     least: int = _MIN_FLEX_WIDTH
 
 
-class Progress(Protocol):
-    """Progress of a command."""
-
-    def reach(self, done: int, total: int | None = None, what: str = "") -> None: ...
+#: called with (done, in total, what is done), the last two if they are known
+Progress = Callable[..., None]
 
 
 class Console:
@@ -147,6 +145,12 @@ class Console:
             print(file=self.err)
         return answer.strip().lower() in _YES
 
+    def input_words(self) -> str:
+        """The text on standard input; raises as `input_text` does."""
+        if sys.stdin.isatty():
+            self.note("reading the text from the terminal; end with Ctrl-D")
+        return input_text().strip()
+
     def failure(self, error: SpectorError, code: int) -> None:
         """Print the cause and the next step, without a traceback."""
         notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
@@ -203,13 +207,16 @@ class Console:
         otherwise: str,
         columns: str,
         row: Callable[[Any], Sequence[object]],
+        *,
+        document: Mapping[str, Any] | None = None,
     ) -> int:
         """Print what was found as a document or a table; the exit code.
 
         Args:
             otherwise: what is said of nothing.
+            document: in place of one that has what was found under ``name``.
         """
-        self.document({name: found})
+        self.document({name: found} if document is None else document)
         if not found:
             self.note(otherwise)
             return 1
@@ -229,31 +236,21 @@ class Console:
 
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Progress]:
-        """Show a progress bar if stderr is a terminal."""
+        """What shows progress: in a bar if stderr is a terminal."""
         if not _is_tty(self.err):
-            yield _Silent()
+            yield lambda *reached: None
             return
         from tqdm import tqdm
 
         with tqdm(desc=what, unit=f" {unit}", file=self.err, leave=False) as bar:
-            yield _Bar(bar)
 
+            def reach(done: int, total: int | None = None, step: str = "") -> None:
+                if step:
+                    bar.set_description_str(step, refresh=False)
+                bar.total = total
+                bar.update(done - bar.n)
 
-class _Silent:
-    def reach(self, done: int, total: int | None = None, what: str = "") -> None:
-        """Show nothing."""
-
-
-class _Bar:
-    def __init__(self, bar: Any) -> None:
-        self._bar = bar
-
-    def reach(self, done: int, total: int | None = None, what: str = "") -> None:
-        """Show ``done`` of ``total``, and what is done."""
-        if what:
-            self._bar.set_description_str(what, refresh=False)
-        self._bar.total = total
-        self._bar.update(done - self._bar.n)
+            yield reach
 
 
 def clean(text: str) -> str:

@@ -7,7 +7,7 @@ The library names Python arguments and calls, such as ``mode="r"``, ``user_id`` 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 #: argument -> option with a different name
@@ -36,12 +36,8 @@ _SAME: Final = frozenset(
     profile purge role scopes_from_message skip_protected supersedes threshold tier valence
     valid_from valid_until verify wait where""".split()
 )
-#: an option in brackets behind the argument of the same meaning
-_BOTH: Final = re.compile(r"\b\w+=[^\s()]+ \((--[a-z-]+)\)")
 _READING: Final = "a command that only reads (recall, context, get, list, export, stats, check)"
 _WRITING: Final = "a command that writes (spector reflect PATH)"
-
-Phrase = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 
 
 def _flag(name: str) -> str:
@@ -49,132 +45,93 @@ def _flag(name: str) -> str:
 
 
 _NAMES: Final = "|".join(sorted({*_FLAGS, *_SAME} - {"k", "cue", "dest"}, key=len, reverse=True))
-#: applied in this order, each to the result of the one before
-_PHRASES: Final[tuple[Phrase, ...]] = (
-    # a message that names both forms keeps the one that can be typed
-    (_BOTH, r"\1"),
-    (re.compile(r"to_json\(\) \((--json)\)"), r"\1"),
-    (re.compile(r"it is the number of seconds, or a timedelta"), "it is the number of seconds"),
-    (
-        re.compile(r"\brefresh was given without expires_in"),
-        "--refresh was given without --expires-in",
+#: pattern -> what stands in its place; applied in this order, each to the result of the one before
+_PHRASES: Final[Mapping[str, str | Callable[[re.Match[str]], str]]] = {
+    # a message that names both forms, an option in brackets behind its argument, keeps the option
+    r"\b\w+=[^\s()]+ \((--[a-z-]+)\)": r"\1",
+    r"to_json\(\) \((--json)\)": r"\1",
+    r"it is the number of seconds, or a timedelta": "it is the number of seconds",
+    r"\brefresh was given without expires_in": "--refresh was given without --expires-in",
+    r"\bexpires_in and expires_at were": "--expires-in and --expires-at were",
+    r"reinstate\(\d+, keep=True\) keeps both": "--keep keeps both",
+    r"forget\(\d+\) (first, [\w ]+): (spector forget PATH \d+)": r"\2 \1",
+    r"forget\(id, purge=True\) or compact\(\): spector compact PATH": (
+        "spector forget PATH ID --purge, or of all: spector compact PATH"
     ),
-    (re.compile(r"\bexpires_in and expires_at were"), "--expires-in and --expires-at were"),
-    (re.compile(r"reinstate\(\d+, keep=True\) keeps both"), "--keep keeps both"),
-    (re.compile(r"forget\(\d+\) (first, [\w ]+): (spector forget PATH \d+)"), r"\2 \1"),
-    (
-        re.compile(r"forget\(id, purge=True\) or compact\(\): spector compact PATH"),
-        "spector forget PATH ID --purge, or of all: spector compact PATH",
+    r"compact\(verify=\[[^]]*\]\) or (spector compact PATH)": r"\1",
+    r"""open it with mode=["']rw["'] to finish that""": f"{_WRITING} finishes that",
+    r"""open it with mode=["']rw["'] to change it""": f"use {_WRITING}",
+    r"open it again with spector\.open": "run the command again",
+    r"close this (?:store|reader) and open (?:it|the store) again": "run the command again",
+    r"use that Memory, which threads may share, or close\(\) it first \(in a notebook:"
+    r" del it\); mode=.r. opens it beside that one, to read": (
+        f"close it in this process first, or use {_READING}"
     ),
-    (re.compile(r"compact\(verify=\[[^]]*\]\) or (spector compact PATH)"), r"\1"),
-    (re.compile(r"""open it with mode=["']rw["'] to finish that"""), f"{_WRITING} finishes that"),
-    (re.compile(r"""open it with mode=["']rw["'] to change it"""), f"use {_WRITING}"),
-    (re.compile(r"open it again with spector\.open"), "run the command again"),
-    (
-        re.compile(r"close this (?:store|reader) and open (?:it|the store) again"),
-        "run the command again",
+    r"""open it once with mode=["']rw["'] to create it""": (
+        'create it: spector remember PATH "something worth keeping"'
     ),
-    (
-        re.compile(
-            r"use that Memory, which threads may share, or close\(\) it first \(in a notebook:"
-            r" del it\); mode=.r. opens it beside that one, to read"
-        ),
-        f"close it in this process first, or use {_READING}",
+    r"""open (?:it )?(?:here )?(?:once )?with mode=["']rw["']""": f"run {_WRITING}",
+    r"""open (?:it |the store )?(?:here )?with mode=["']r["'](?: to read only)?""": (
+        f"use {_READING}"
     ),
-    (
-        re.compile(r"""open it once with mode=["']rw["'] to create it"""),
-        'create it: spector remember PATH "something worth keeping"',
+    r"""was opened with mode=["']r["']""": "is open to read only",
+    r"""mode=["']r["'] can read it""": f"to read it, use {_READING}",
+    r"pass vector=, or open the store with an embedder": "pass --embedder default",
+    r"pass dim=, or an embedder": "pass --embedder default",
+    r"(?:open|pass) it with embedder=None": "pass --embedder none",
+    r", None with vector=, or an object with embed\(\)": " or none",
+    r"\bembedder=\"openai\"": "--embedder openai",
+    r"\bembedder=None\b": "--embedder none",
+    r"open the store with an embedder": "pass --embedder default",
+    r"or open one with an embedder": "or pass --embedder default",
+    r"pass \"default\" or an object": "pass --embedder default",
+    r"check model= and base_url=": "check the model in --embedder openai:MODEL",
+    r"check the key: api_key= or the environment": "check the key: the environment",
+    r"open it with the tier it was made with: extra_tiers=\[\.\.\.\]"
+    r"|pass the tier to spector\.open\(extra_tiers=\[\.\.\.\]\)": (
+        "use the program that made it, which knows this tier"
     ),
-    (re.compile(r"""open (?:it )?(?:here )?(?:once )?with mode=["']rw["']"""), f"run {_WRITING}"),
-    (
-        re.compile(r"""open (?:it |the store )?(?:here )?with mode=["']r["'](?: to read only)?"""),
-        f"use {_READING}",
+    r",? or raise Config\.\w+": "",
+    r" or pass a ScoringProfile": "",
+    r", a function that counts,": "",
+    r"\btime_range start\b": "--since",
+    r"\btime_range end\b": "--until",
+    r"\btime_range (?=ends|is|must)": "the range of times ",
+    r"leave tokenizer out": "leave --tokenizer out",
+    r"by a call without": "by a command without",
+    r"remember(.*?) without supersedes": r"remember\1 without --supersedes",
+    r"pass datetime\.now\(timezone\.utc\) or a string like": "write it like",
+    r"pass datetime\(\.\.\., tzinfo=timezone\.utc\), or a string that ends in Z": (
+        "write it like 2026-05-04T17:30:00Z"
     ),
-    (re.compile(r"""was opened with mode=["']r["']"""), "is open to read only"),
-    (re.compile(r"""mode=["']r["'] can read it"""), f"to read it, use {_READING}"),
-    (re.compile(r"pass vector=, or open the store with an embedder"), "pass --embedder default"),
-    (re.compile(r"pass dim=, or an embedder"), "pass --embedder default"),
-    (re.compile(r"(?:open|pass) it with embedder=None"), "pass --embedder none"),
-    (re.compile(r", None with vector=, or an object with embed\(\)"), " or none"),
-    (re.compile(r"\bembedder=\"openai\""), "--embedder openai"),
-    (re.compile(r"\bembedder=None\b"), "--embedder none"),
-    (re.compile(r"open the store with an embedder"), "pass --embedder default"),
-    (re.compile(r"or open one with an embedder"), "or pass --embedder default"),
-    (re.compile(r"pass \"default\" or an object"), "pass --embedder default"),
-    (re.compile(r"check model= and base_url="), "check the model in --embedder openai:MODEL"),
-    (re.compile(r"check the key: api_key= or the environment"), "check the key: the environment"),
-    (
-        re.compile(
-            r"open it with the tier it was made with: extra_tiers=\[\.\.\.\]"
-            r"|pass the tier to spector\.open\(extra_tiers=\[\.\.\.\]\)"
-        ),
-        "use the program that made it, which knows this tier",
+    r'decode it with errors="replace"': "convert it to UTF-8",
+    r"convert it: \w+=str\(\.\.\.\)": "pass a name of visible letters",
+    r"\b(history|reinstate)\((\d+)\) ([^:()]+): spector \1 PATH \2": r"spector \1 PATH \2 \3",
+    r"\b(compact|reflect|check|stats)\(\)": r"spector \1 PATH",
+    r"\bforget\(tiers=\[\.\.\.\]\)": "spector forget PATH --tier TIER",
+    r"\bforget\(user_id=\.\.\.(, purge=True)?\)": lambda m: (
+        f"spector forget PATH --user ID{' --purge' if m[1] else ''}"
     ),
-    (re.compile(r",? or raise Config\.\w+"), ""),
-    (re.compile(r" or pass a ScoringProfile"), ""),
-    (re.compile(r", a function that counts,"), ""),
-    (re.compile(r"\btime_range start\b"), "--since"),
-    (re.compile(r"\btime_range end\b"), "--until"),
-    (re.compile(r"\btime_range (?=ends|is|must)"), "the range of times "),
-    (re.compile(r"leave tokenizer out"), "leave --tokenizer out"),
-    (re.compile(r"by a call without"), "by a command without"),
-    (re.compile(r"remember(.*?) without supersedes"), r"remember\1 without --supersedes"),
-    (re.compile(r"pass datetime\.now\(timezone\.utc\) or a string like"), "write it like"),
-    (
-        re.compile(r"pass datetime\(\.\.\., tzinfo=timezone\.utc\), or a string that ends in Z"),
-        "write it like 2026-05-04T17:30:00Z",
+    r"(?<![\w\"'])(forget|get|pin|unpin|resolve|history|reinstate)"
+    r"\((id|\d+)((?:, \w+=True)*)\)": lambda m: (
+        f"spector {m[1]} PATH {'ID' if m[2] == 'id' else m[2]}"
+        + "".join(f" {_flag(each)}" for each in re.findall(r"(\w+)=True", m[3]))
     ),
-    (re.compile(r'decode it with errors="replace"'), "convert it to UTF-8"),
-    (re.compile(r"convert it: \w+=str\(\.\.\.\)"), "pass a name of visible letters"),
-    (
-        re.compile(r"\b(history|reinstate)\((\d+)\) ([^:()]+): spector \1 PATH \2"),
-        r"spector \1 PATH \2 \3",
-    ),
-    (re.compile(r"\b(compact|reflect|check|stats)\(\)"), r"spector \1 PATH"),
-    (re.compile(r"\bforget\(tiers=\[\.\.\.\]\)"), "spector forget PATH --tier TIER"),
-    (
-        re.compile(r"\bforget\(user_id=\.\.\.(, purge=True)?\)"),
-        lambda m: f"spector forget PATH --user ID{' --purge' if m[1] else ''}",
-    ),
-    (
-        re.compile(
-            r"(?<![\w\"'])(forget|get|pin|unpin|resolve|history|reinstate)"
-            r"\((id|\d+)((?:, \w+=True)*)\)"
-        ),
-        lambda m: (
-            f"spector {m[1]} PATH {'ID' if m[2] == 'id' else m[2]}"
-            + "".join(f" {_flag(each)}" for each in re.findall(r"(\w+)=True", m[3]))
-        ),
-    ),
-    (re.compile(r'\bupdate\(id, text="\.\.\."\)'), 'spector update PATH ID "new text"'),
-    (
-        re.compile(r"\bremember\(\.\.\., supersedes=id\)"),
-        "spector remember PATH TEXT --supersedes ID",
-    ),
-    (
-        re.compile(r'\bupdate\(id, move_to=\{"user_id": "(\w+)"\}\)'),
-        r"spector update PATH ID --move-to-user \1",
-    ),
-    (
-        re.compile(r'(?:\bupdate\(\w+, )?\bmove_to=\{"user_id": "?([^"}]+)"?\}\)?'),
-        r"--move-to-user \1",
-    ),
-    (re.compile(r"\bmove_to\b"), "--move-to-user"),
-    (re.compile(r"\bsupersedes=hit\.id\b"), "--supersedes ID"),
-    (re.compile(rf"\b({_NAMES})=\[\"([^\"]*)\"\]"), lambda m: f"{_flag(m[1])} {_shell(m[2])}"),
-    (re.compile(rf"\b({_NAMES})=True or \1=False"), lambda m: f"{_flag(m[1])} or leave it out"),
-    (re.compile(rf"\b({_NAMES})=True\b"), lambda m: _flag(m[1])),
-    (re.compile(rf"\b({_NAMES})=False\b"), lambda m: f"no {_flag(m[1])}"),
-    (re.compile(rf"\b({_NAMES})=(?=[^\s=])"), lambda m: f"{_flag(m[1])} "),
-    (
-        re.compile(
-            r"(?<![\w\"'./-])(any_tags|agent_id|as_of|dry_run|event_time|include_protected"
-            r"|max_tokens|min_importance|session_id|skip_protected|user_id|valid_from"
-            r"|valid_until)(?![\w\"'(:=/.])"
-        ),
-        lambda m: _flag(m[1]),
-    ),
-)
+    r'\bupdate\(id, text="\.\.\."\)': 'spector update PATH ID "new text"',
+    r"\bremember\(\.\.\., supersedes=id\)": "spector remember PATH TEXT --supersedes ID",
+    r'\bupdate\(id, move_to=\{"user_id": "(\w+)"\}\)': r"spector update PATH ID --move-to-user \1",
+    r'(?:\bupdate\(\w+, )?\bmove_to=\{"user_id": "?([^"}]+)"?\}\)?': r"--move-to-user \1",
+    r"\bmove_to\b": "--move-to-user",
+    r"\bsupersedes=hit\.id\b": "--supersedes ID",
+    rf"\b({_NAMES})=\[\"([^\"]*)\"\]": lambda m: f"{_flag(m[1])} {_shell(m[2])}",
+    rf"\b({_NAMES})=True or \1=False": lambda m: f"{_flag(m[1])} or leave it out",
+    rf"\b({_NAMES})=True\b": lambda m: _flag(m[1]),
+    rf"\b({_NAMES})=False\b": lambda m: f"no {_flag(m[1])}",
+    rf"\b({_NAMES})=(?=[^\s=])": lambda m: f"{_flag(m[1])} ",
+    r"(?<![\w\"'./-])(any_tags|agent_id|as_of|dry_run|event_time|include_protected"
+    r"|max_tokens|min_importance|session_id|skip_protected|user_id|valid_from"
+    r"|valid_until)(?![\w\"'(:=/.])": lambda m: _flag(m[1]),
+}
 #: a message that begins with an argument: "tags must be strings"
 _FIRST: Final = re.compile(rf"({_NAMES})(?= (?:must|is|are|holds|has|needs|cannot)\b)")
 
@@ -184,8 +141,8 @@ def translate_to_commands(text: str) -> str:
     found = _FIRST.match(text)
     if found:
         text = f"{_flag(found[1])}{text[found.end() :]}"
-    for pattern, said in _PHRASES:
-        text = pattern.sub(said, text)
+    for pattern, said in _PHRASES.items():
+        text = re.sub(pattern, said, text)
     return text
 
 

@@ -9,7 +9,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from spector.errors import StoreClosedError
 from spector.process.resources import (
@@ -244,33 +244,17 @@ class Operation:
             self.texts["output"] = text[:SNIPPET]
 
 
-class Sink(Protocol):
-    """Where operations are noted."""
-
-    def note(self, operation: Operation) -> None: ...
-
-    def note_gone(self, ids: Collection[int], texts: Collection[str]) -> None: ...
-
-    def note_whole_gone(self, labels: Mapping[str, str]) -> None: ...
-
-    def scrub(self) -> None: ...
-
-    def stats(self) -> Mapping[str, Any]: ...
-
-    def close(self) -> None: ...
-
-
 class Operations:
-    """Notes operations in a log, if there is one."""
+    """Notes operations: none here, where there is no log; the methods are those of one."""
 
-    def __init__(self) -> None:
-        self.sink: Sink | None = None
+    #: whether operations are noted
+    is_kept = False
 
     @managed
     def noting(self, op: str) -> Iterator[Operation]:
         """An operation that is noted when the block ends; ``success`` is False when it raised."""
         operation, started = Operation(op), time.perf_counter()
-        if self.sink is None:
+        if not self.is_kept:
             yield operation
             return
         try:
@@ -281,36 +265,26 @@ class Operations:
             raise
         finally:
             operation.latency_ms = (time.perf_counter() - started) * 1000
-            self.sink.note(operation)
+            self.note(operation)
 
     def note(self, operation: Operation) -> None:
         """Note an operation that has ended."""
-        if self.sink is not None:
-            self.sink.note(operation)
 
     def note_gone(self, ids: Collection[int], texts: Collection[str]) -> None:
         """Leave out lines about memories that are gone."""
-        if self.sink is not None:
-            self.sink.note_gone(ids, texts)
 
     def note_whole_gone(self, labels: Mapping[str, str]) -> None:
         """Leave out lines with the labels of a user, agent or session that is gone."""
-        if self.sink is not None:
-            self.sink.note_whole_gone(labels)
 
     def scrub(self) -> None:
         """Rewrite the log without lines about memories that are gone."""
-        if self.sink is not None:
-            self.sink.scrub()
 
     def close(self) -> None:
         """Write what waits."""
-        if self.sink is not None:
-            self.sink.close()
 
     def stats(self) -> Mapping[str, Any] | None:
         """Figures of the log; None without one."""
-        return None if self.sink is None else self.sink.stats()
+        return None
 
 
 T = TypeVar("T")

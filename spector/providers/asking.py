@@ -11,8 +11,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
+from spector.config import LLMConfig
 from spector.errors import LLMError
 from spector.process import elsewhere
 from spector.providers.protocols import LLM, Fact
@@ -89,42 +90,15 @@ class Patience:
         return found[0]
 
 
-class Limits(Protocol):
-    """What a configuration says of a model, see ``LLMConfig``."""
-
-    @property
-    def tasks(self) -> tuple[str, ...]: ...
-    @property
-    def timeout_s(self) -> float: ...
-    @property
-    def max_input_chars(self) -> int: ...
-
-
 class ChatModel:
-    """Asks one model for JSON objects. Thread-safe.
+    """Asks one model for JSON objects, within limits; other tasks are the rules'. Thread-safe."""
 
-    Args:
-        tasks: what it is asked for; others are left to the rules.
-        timeout_s: seconds that an answer may take. max_chars: longest question.
-    """
-
-    def __init__(
-        self, llm: LLM, *, tasks: tuple[str, ...], timeout_s: float, max_chars: int
-    ) -> None:
+    def __init__(self, llm: LLM, limits: LLMConfig) -> None:
         self._llm = llm
-        self._tasks = frozenset(tasks)
-        self._patience = Patience(timeout_s)
-        self._max_chars = max_chars
+        self._tasks = frozenset(limits.tasks)
+        self._patience = Patience(limits.timeout_s)
+        self._max_chars = limits.max_input_chars
         self._counts: Counter[str] = Counter()
-
-    @classmethod
-    def within(cls, llm: LLM | None, limits: Limits) -> ChatModel | None:
-        """A model within the limits of a configuration; None without one."""
-        if llm is None:
-            return None
-        return cls(
-            llm, tasks=limits.tasks, timeout_s=limits.timeout_s, max_chars=limits.max_input_chars
-        )
 
     @property
     def model_id(self) -> str:

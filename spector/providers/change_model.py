@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from spector.providers.minilm import make_session, read_weights, run_session, verified
 from spector.providers.wordpiece import CLS_ID, SEP_ID, UNK_ID, WordPiece
 
-__all__ = ["CHANGE_MODEL_SHA256", "MOST_TOKENS", "ChangeModel"]
-
 CHANGE_MODEL_SHA256: Final = "07d9d2b2b33de7db1ebc92ceec331b3806157635b1211618a685dc45870a94bf"
 _PATH: Final = Path(__file__).parent / "data" / "changes.onnx"
 _HINT: Final = "reinstall spector: pip install --force-reinstall spector-memory"

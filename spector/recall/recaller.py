@@ -148,7 +148,7 @@ class Recaller:
             given: the other arguments of ``Memory.recall``, all of them.
         """
         given.update(rare, vector=vector, k=k)
-        if self.operations.sink is None:
+        if not self.operations.is_kept:
             hits = self._recall(cue, given)
         else:
             from spector.recall.context import note_recall

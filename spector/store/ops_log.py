@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from spector.clock import Clock, iso_of_ms
 from spector.errors import StoreError, StoreNotFoundError
-from spector.process import SNIPPET, Operation, Sole
+from spector.process import SNIPPET, Operation, Operations, Sole
 from spector.store.files import DiskFiles, Files
 
 # Log files of JSON lines: appended to, rolled when they are large, rewritten when lines must go.
@@ -156,12 +156,14 @@ _TELLING: Final = 8
 _CLOSE_S: Final = 5.0
 
 
-class OpsLog(Sole):
+class OpsLog(Operations, Sole):
     """A log of operations. Thread-safe; never raises.
 
     Args:
         texts: whether lines have snippets of texts.
     """
+
+    is_kept = True
 
     def __init__(self, log: RollingLog, path: str, clock: Clock, *, texts: bool) -> None:
         self._log = log

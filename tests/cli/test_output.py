@@ -108,8 +108,8 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
     for stream in (screen, pipe):
         monkeypatch.setattr("sys.stderr", stream)
         with Console().progress("importing", "message") as progress:
-            progress.reach(1, 3)
-            progress.reach(3, 3)
+            progress(1, 3)
+            progress(3, 3)
     assert "importing" in screen.getvalue()
     assert pipe.getvalue() == ""
 

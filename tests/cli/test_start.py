@@ -69,7 +69,7 @@ ROOMS = {
         knowledge.items knowledge.procedures knowledge.statistics language.dates language.tables lexical recall
         search.associations search.features search.hot search.newer
         search.ordering search.plan search.probes search.scoring search.searcher search.selection
-        search.signals search.snapshot search.standing search.words upkeep
+        search.signals search.snapshot search.standing search.words
         """.split()
     ),
 }

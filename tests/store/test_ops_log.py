@@ -161,7 +161,7 @@ def test_a_line_that_waits_while_its_memory_goes_is_left_out(
 ) -> None:
     memory = at()
     gone = memory.remember("Ada moved to Kars.")
-    sink: Any = memory._parts.operations.sink
+    sink: Any = memory._parts.operations
     monkeypatch.setattr(sink, "_thread", object())  # it does not write yet
     memory.recall("Ada")
     memory.forget(gone.id)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-__all__ = ["CLIENTS", "config_for"]
-
 #: client -> the file that its document belongs to
 CLIENTS: Final = {
     "claude": ".mcp.json of a project",

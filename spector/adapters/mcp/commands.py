@@ -8,20 +8,13 @@ import os
 import shlex
 import sys
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from spector.adapters.mcp.clients import CLIENTS, config_for
 from spector.adapters.mcp.hooks import EVENTS, answer, prompt_in
 from spector.adapters.mcp.opening import Opening, scope_of, store_path
 from spector.adapters.mcp.transports import LOOPBACK, serve_http, serve_stdio, token_of
-from spector.cli.options import (
-    add_embedder,
-    add_zone,
-    chosen_embedder,
-    expand_home,
-    positive_int,
-    wait_of,
-)
+from spector.cli.options import Arguments, chosen_embedder, wait_of
 from spector.cli.output import Console, input_text
 from spector.errors import InvalidInputError, SpectorError
 from spector.messages import install_command
@@ -29,42 +22,25 @@ from spector.messages import install_command
 if TYPE_CHECKING:
     from spector.memory import Memory
 
-__all__ = ["add_hook", "add_mcp"]
 
-_MCP = """Serve a store to agents by the Model Context Protocol, on stdin and stdout or by HTTP. The
+MCP: Final = Arguments(
+    """Serve a store to agents by the Model Context Protocol, on stdin and stdout or by HTTP. The
 store is STORE, else $SPECTOR_STORE, else in the folder of the user's data; it is created when a
-client first connects. Several servers may use one store."""
-
-
-def add_mcp(parser: argparse.ArgumentParser) -> None:
-    parser.description = _MCP
-    _add_store(parser)
-    parser.add_argument(
-        "--http", metavar="[HOST:]PORT", type=_address, help="serve HTTP (HOST: 127.0.0.1)"
-    )
-    parser.add_argument(
-        "--token-file",
-        metavar="FILE",
-        type=expand_home,
-        help="a file with the token that clients of --http must send",
-    )
-    parser.add_argument("--read-only", action="store_true", help="only tools that change nothing")
-    parser.add_argument("--learn", action="store_true", help="what is recalled counts as used")
-    parser.add_argument(
-        "--observe", action="store_true", help="remember decides itself what is worth keeping"
-    )
-    parser.add_argument(
-        "--print-config", choices=tuple(CLIENTS), help="print what this client reads, and end"
-    )
-    add_zone(parser)
-    add_embedder(parser)
-    parser.set_defaults(as_json=False)
-
-
-def _add_store(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("store", metavar="STORE", nargs="?", type=expand_home, help="its directory")
-    parser.add_argument("--user", metavar="ID", dest="user_id", help="only this user's memories")
-    parser.add_argument("--agent", metavar="ID", dest="agent_id", help="only this agent's memories")
+client first connects. Several servers may use one store.""",
+    """
+    @store
+    --http [HOST:]PORT:address  serve HTTP (HOST: 127.0.0.1)
+    --token-file FILE:path  a file with the token that clients of --http must send
+    --read-only  only tools that change nothing
+    --learn  what is recalled counts as used
+    --observe  remember decides itself what is worth keeping
+    --print-config :client  print what this client reads, and end
+    @zone
+    @embedder
+    """,
+    kinds=lambda: {"address": _address, "client": tuple(CLIENTS)},
+    json="",
+)
 
 
 def run_mcp(args: argparse.Namespace, console: Console) -> int:
@@ -148,26 +124,23 @@ def _address(text: str) -> tuple[str, int]:
     return host, int(port)
 
 
-_HOOK = """Print a context from memory for a hook of an agent: JSON that Claude Code reads. The
+_DEFAULTS: Final = ", ".join(f"{n} for {hook}" for hook, (_, n) in EVENTS.items())
+
+HOOK: Final = Arguments(
+    """Print a context from memory for a hook of an agent: JSON that Claude Code reads. The
 prompt is read from the JSON on stdin. Without a store, or with nothing to say, nothing is printed.
 The store is that of spector mcp. Exit code 1: the store cannot be read, or an argument is wrong;
-stderr says why."""
-
-
-def add_hook(parser: argparse.ArgumentParser) -> None:
-    parser.description = _HOOK
-    parser.add_argument("hook", choices=tuple(EVENTS))
-    _add_store(parser)
-    parser.add_argument(
-        "-n",
-        "--max-tokens",
-        type=positive_int,
-        metavar="N",
-        help=f"most tokens (default: {', '.join(f'{n} for {hook}' for hook, (_, n) in EVENTS.items())})",
-    )
-    add_zone(parser)
-    add_embedder(parser)
-    parser.set_defaults(as_json=False)
+stderr says why.""",
+    f"""
+    hook :hook
+    @store
+    -n/--max-tokens N:count  most tokens (default: {_DEFAULTS})
+    @zone
+    @embedder
+    """,
+    kinds=lambda: {"hook": tuple(EVENTS)},
+    json="",
+)
 
 
 def run_hook(args: argparse.Namespace, console: Console) -> int:

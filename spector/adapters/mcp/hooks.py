@@ -10,8 +10,6 @@ from spector.errors import InvalidInputError
 if TYPE_CHECKING:
     from spector.memory import Memory
 
-__all__ = ["EVENTS", "answer", "prompt_in"]
-
 #: hook -> its name in what Claude Code reads, and most tokens of its context
 EVENTS: Final = {"session-start": ("SessionStart", 800), "prompt": ("UserPromptSubmit", 400)}
 

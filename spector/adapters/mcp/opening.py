@@ -16,8 +16,6 @@ from spector.messages import counted
 if TYPE_CHECKING:
     from spector.memory import Memory
 
-__all__ = ["Opening", "scope_of", "store_path"]
-
 #: memories of a store that is checked as it is opened: some 100 ms
 _CHECKED: Final = 20_000
 

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from spector.memory import Memory
     from spector.records import MemoryRecord
 
-__all__ = ["server"]
-
 #: characters of a text among others that were asked for, and in a list
 _OF_HIT, _IN_LIST = 2000, 300
 #: memories nearest to a new one that are compared with it, and to a query that none seems to answer

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from spector.adapters.mcp.opening import Opening
 
-__all__ = ["LOOPBACK", "serve_http", "serve_stdio", "token_of"]
-
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 #: seconds that answers have to leave after the last write
 _ANSWERS_S: Final = 1.0

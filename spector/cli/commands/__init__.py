@@ -14,90 +14,74 @@ class Command(NamedTuple):
 
     verb: str
     help: str
-    #: module, of this package if it begins with a dot, and the end of the names of its functions
-    #: that describe the arguments to a parser and run the command: ``add_...``, ``run_...``
+    #: module, of this package if it begins with a dot; of "recall" it has ``RECALL``, the arguments,
+    #: and ``run_recall``
     home: str
 
     def describe(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments, and set the function that runs the command as ``run``."""
-        module, _, name = self.home.partition(":")
-        home = import_module(module, __name__)
-        getattr(home, f"add_{name}")(parser)
-        if parser.get_default("as_json") is None:  # those without a document say so
-            parser.add_argument(
-                "--json",
-                action="store_true",
-                dest="as_json",
-                help="print one JSON document on stdout",
-            )
-        parser.set_defaults(run=getattr(home, f"run_{name}"))
+        home = import_module(self.home, __name__)
+        getattr(home, self.verb.upper()).add_to(parser)
+        parser.set_defaults(run=getattr(home, f"run_{self.verb}"))
 
 
 #: heading in the help -> its commands
 GROUPS: Final = {
     "memories": (
-        Command("remember", "store one memory", ".writing:remember"),
-        Command("observe", "take in messages, and keep what matters", ".files:observe"),
-        Command("recall", "find memories for a cue", ".reading:recall"),
-        Command("context", "write memories as text for a prompt", ".reading:context"),
-        Command("list", "show the newest memories", ".listing:list"),
-        Command("get", "show one memory by id", ".listing:get"),
-        Command("count", "count memories", ".listing:count"),
-        Command("users", "list users and their memory counts", ".listing:users"),
-        Command("namespaces", "list namespaces and their memory counts", ".listing:namespaces"),
-        Command("dormant", "show memories at rest", ".listing:dormant"),
-        Command("hot", "show what a context may quote whatever the cue", ".listing:hot"),
-        Command("history", "show a memory's earlier and later versions", ".listing:history"),
+        Command("remember", "store one memory", ".writing"),
+        Command("observe", "take in messages, and keep what matters", ".files"),
+        Command("recall", "find memories for a cue", ".reading"),
+        Command("context", "write memories as text for a prompt", ".reading"),
+        Command("list", "show the newest memories", ".listing"),
+        Command("get", "show one memory by id", ".listing"),
+        Command("count", "count memories", ".listing"),
+        Command("users", "list users and their memory counts", ".listing"),
+        Command("namespaces", "list namespaces and their memory counts", ".listing"),
+        Command("dormant", "show memories at rest", ".listing"),
+        Command("hot", "show what a context may quote whatever the cue", ".listing"),
+        Command("history", "show a memory's earlier and later versions", ".listing"),
     ),
     "changes": (
-        Command("update", "correct a memory", ".changing:update"),
-        Command("pin", "exempt memories from fading and from forget by selection", ".changing:pin"),
-        Command("unpin", "remove the protection of pin", ".changing:unpin"),
-        Command("resolve", "mark unresolved memories as resolved", ".changing:resolve"),
-        Command("reinforce", "record that memories helped, or misled", ".changing:reinforce"),
-        Command("retire", "make memories dormant: kept, but not recalled", ".changing:retire"),
-        Command("reactivate", "bring dormant memories back", ".changing:reactivate"),
-        Command("reinstate", "make a superseded memory current again", ".listing:reinstate"),
-        Command("forget", "forget memories by id or by a selection", ".forgetting:forget"),
+        Command("update", "correct a memory", ".changing"),
+        Command("pin", "exempt memories from fading and from forget by selection", ".changing"),
+        Command("unpin", "remove the protection of pin", ".changing"),
+        Command("resolve", "mark unresolved memories as resolved", ".changing"),
+        Command("reinforce", "record that memories helped, or misled", ".changing"),
+        Command("retire", "make memories dormant: kept, but not recalled", ".changing"),
+        Command("reactivate", "bring dormant memories back", ".changing"),
+        Command("reinstate", "make a superseded memory current again", ".listing"),
+        Command("forget", "forget memories by id or by a selection", ".forgetting"),
     ),
     "knowledge": (
-        Command("facts", "show facts", ".knowledge:facts"),
-        Command("entities", "show who and what memories mention", ".knowledge:entities"),
-        Command("graph", "show how memories are tied", ".knowledge:graph"),
-        Command(
-            "procedures",
-            "show how things are done, and how often it worked",
-            ".knowledge:procedures",
-        ),
-        Command("learnings", "show insights, and whether they held", ".knowledge:learnings"),
-        Command("concepts", "show what memories have in common", ".knowledge:concepts"),
-        Command("judge", "say what a new statement does to an old one", ".writing:judge"),
+        Command("facts", "show facts", ".knowledge"),
+        Command("entities", "show who and what memories mention", ".knowledge"),
+        Command("graph", "show how memories are tied", ".knowledge"),
+        Command("procedures", "show how things are done, and how often it worked", ".knowledge"),
+        Command("learnings", "show insights, and whether they held", ".knowledge"),
+        Command("concepts", "show what memories have in common", ".knowledge"),
+        Command("judge", "say what a new statement does to an old one", ".writing"),
     ),
     "files": (
-        Command("import", "store the messages of files", ".files:import"),
-        Command("export", "write memories as JSONL", ".reading:export"),
+        Command("import", "store the messages of files", ".files"),
+        Command("export", "write memories as JSONL", ".reading"),
     ),
     "the store": (
-        Command("mcp", "serve a store to agents", "spector.adapters.mcp.commands:mcp"),
-        Command("hook", "print a context for a hook", "spector.adapters.mcp.commands:hook"),
-        Command("reflect", "run one sleep cycle", ".upkeep:reflect"),
-        Command("compact", "erase forgotten memories and reclaim space", ".upkeep:compact"),
-        Command("check", "verify a store, or salvage a damaged one", ".upkeep:check"),
-        Command("backup", "copy a store, even while it is in use", ".upkeep:backup"),
-        Command("restore", "make a store from a backup", ".upkeep:restore"),
-        Command("stats", "show the size and the contents of a store", ".reading:stats"),
-        Command("inspect", "show the files of a store, even a damaged one", ".upkeep:inspect"),
-        Command("reembed", "move a store to another model", ".upkeep:reembed"),
+        Command("mcp", "serve a store to agents", "spector.adapters.mcp.commands"),
+        Command("hook", "print a context for a hook", "spector.adapters.mcp.commands"),
+        Command("reflect", "run one sleep cycle", ".upkeep"),
+        Command("compact", "erase forgotten memories and reclaim space", ".upkeep"),
+        Command("check", "verify a store, or salvage a damaged one", ".upkeep"),
+        Command("backup", "copy a store, even while it is in use", ".upkeep"),
+        Command("restore", "make a store from a backup", ".upkeep"),
+        Command("stats", "show the size and the contents of a store", ".reading"),
+        Command("inspect", "show the files of a store, even a damaged one", ".upkeep"),
+        Command("reembed", "move a store to another model", ".upkeep"),
     ),
     "the program": (
+        Command("doctor", "show how this is installed, and what stands in its way", ".program"),
+        Command("demo", "show every verb on an example", ".program"),
         Command(
-            "doctor", "show how this is installed, and what stands in its way", ".program:doctor"
-        ),
-        Command("demo", "show every verb on an example", ".program:demo"),
-        Command(
-            "bench",
-            "measure recall on public conversations (source checkout only)",
-            ".program:bench",
+            "bench", "measure recall on public conversations (source checkout only)", ".program"
         ),
     ),
 }

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from spector.cli.options import (
-    add_attach,
-    add_embedder,
-    add_fields,
-    add_ids,
-    add_key,
-    add_path,
-    add_scopes,
-    add_wait,
+    Arguments,
     attached,
     given_fields,
     key_of,
@@ -25,7 +17,7 @@ from spector.cli.options import (
     refuse_both,
     scopes,
 )
-from spector.cli.output import Console, clean, input_text
+from spector.cli.output import Console, clean
 from spector.errors import InvalidInputError
 from spector.messages import counted
 
@@ -48,43 +40,36 @@ _CLEARED: Final = {
 _SCOPES: Final = {"user": "user_id", "agent": "agent_id", "session": "session_id"}
 
 
-def add_update(parser: argparse.ArgumentParser) -> None:
-    parser.description = """Correct the text or other fields of a memory and keep its id. Given tags
-    replace all of its tags. For a fact that was true and has changed, use spector remember
-    --supersedes instead. --user, --agent and --session are a guard: a memory of another scope
-    counts as unknown. To move a memory, use --move-to-user and the like; together with --user, not
-    to another user."""
-    add_path(parser)
-    parser.add_argument(
-        "id", metavar="ID", nargs="?", type=_id_or_text, help="id of a memory; not with --key"
-    )
-    parser.add_argument("text", metavar="TEXT", nargs="?", help="the new text; - is stdin")
-    add_key(parser, "correct the memory that has this key")
-    add_fields(parser)
-    add_attach(parser)
-    for name, field in _SCOPES.items():
-        parser.add_argument(
-            f"--move-to-{name}",
-            metavar="ID",
-            dest=f"move_to_{field}",
-            help=f"move it to this {name}",
-        )
-    parser.add_argument(
-        "--clear",
-        action="append",
-        default=[],
-        choices=(*_CLEARED, *_SCOPES),
-        help="remove this field from it (repeatable)",
-    )
-    add_scopes(parser)
-    add_embedder(parser)
-    add_wait(parser)
-
-
 def _id_or_text(text: str) -> int | str:
     """The id of a record; with --key the new text may stand in its place."""
     is_id = text.isascii() and text.isdigit() and str(int(text)) == text
     return int(text) if is_id else text
+
+
+UPDATE: Final = Arguments(
+    """Correct the text or other fields of a memory and keep its id. Given tags
+    replace all of its tags. For a fact that was true and has changed, use spector remember
+    --supersedes instead. --user, --agent and --session are a guard: a memory of another scope
+    counts as unknown. To move a memory, use --move-to-user and the like; together with --user, not
+    to another user.""",
+    """
+    @path
+    ID?:id_or_text  id of a memory; not with --key
+    TEXT?  the new text; - is stdin
+    --key KEY  correct the memory that has this key
+    @label
+    @fields
+    @attach
+    --move-to-user ID >move_to_user_id  move it to this user
+    --move-to-agent ID >move_to_agent_id  move it to this agent
+    --move-to-session ID >move_to_session_id  move it to this session
+    --clear *:cleared  remove this field from it (repeatable)
+    @scopes
+    @embedder
+    @wait
+    """,
+    kinds=lambda: {"id_or_text": _id_or_text, "cleared": (*_CLEARED, *_SCOPES)},
+)
 
 
 def _target(args: argparse.Namespace) -> tuple[int | None, str | None]:
@@ -105,15 +90,10 @@ def run_update(args: argparse.Namespace, console: Console) -> int:
     record_named, text = _target(args)
     named = key_of(args)
     if text == "-":
-        if sys.stdin.isatty():
-            console.note("reading the text from the terminal; end with Ctrl-D")
-        text = input_text().strip()
+        text = console.input_words()
     changes = given_fields(args) | attached(args) | ({} if text is None else {"text": text})
-    move_to = {
-        field: getattr(args, f"move_to_{field}")
-        for field in _SCOPES.values()
-        if getattr(args, f"move_to_{field}") is not None
-    }
+    asked = {field: getattr(args, f"move_to_{field}") for field in _SCOPES.values()}
+    move_to = {field: value for field, value in asked.items() if value is not None}
     for name in args.clear:
         into = changes if name in _CLEARED else move_to
         field = {**_CLEARED, **_SCOPES}[name]
@@ -140,16 +120,17 @@ def run_update(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _add_change(parser: argparse.ArgumentParser) -> None:
-    """The arguments of a change of several memories, and what all such changes promise."""
-    parser.description = (
-        f"{parser.description} Changes all of the IDs or none: if one is unknown, or not of the"
-        " given --user, --agent or --session, no memory is changed."
-    )
-    add_path(parser)
-    add_ids(parser)
-    add_scopes(parser)
-    add_wait(parser)
+#: of changes of several memories, and what all such changes promise
+_OF_SEVERAL: Final = """+Changes all of the IDs or none: if one is unknown, or not of the given --user,
+--agent or --session, no memory is changed."""
+_SEVERAL: Final = """
+@path
+ids ID+:id  ids of memories
+@scopes
+@wait
+"""
+PIN = UNPIN = RESOLVE = RETIRE = REACTIVATE = Arguments(_OF_SEVERAL, _SEVERAL)
+REINFORCE: Final = Arguments(_OF_SEVERAL, f"{_SEVERAL}--failure  they misled, so weaken them")
 
 
 def _change_each(
@@ -180,17 +161,11 @@ def _say_changed(console: Console, done: str, records: Sequence[MemoryRecord]) -
     return 0
 
 
-add_pin = add_unpin = add_resolve = add_retire = add_reactivate = _add_change
 run_pin = partial(_change_each, "pin", "pinned")
 run_unpin = partial(_change_each, "unpin", "unpinned")
 run_resolve = partial(_change_each, "resolve", "resolved")
 run_retire = partial(_change_all, "retire", "retired")
 run_reactivate = partial(_change_all, "reactivate", "reactivated")
-
-
-def add_reinforce(parser: argparse.ArgumentParser) -> None:
-    _add_change(parser)
-    parser.add_argument("--failure", action="store_true", help="they misled, so weaken them")
 
 
 def run_reinforce(args: argparse.Namespace, console: Console) -> int:

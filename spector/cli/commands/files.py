@@ -8,26 +8,23 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from spector.cli.options import (
-    add_durability,
-    add_embedder,
-    add_path,
-    add_scopes,
-    add_wait,
-    chosen_embedder,
-    expand_home,
-    open_store,
-    positive_int,
-    scopes,
-)
+from spector.cli.options import Arguments, chosen_embedder, open_store, scopes
 from spector.cli.output import Console, clean, input_blocks
 from spector.errors import InvalidInputError
-from spector.importers import FORMATS, NOT_KEPT, Importing, ImportOptions, observable, observing
+from spector.importers import (
+    FORMATS,
+    NOT_KEPT,
+    FileReport,
+    Importing,
+    ImportOptions,
+    observable,
+    observing,
+)
 from spector.messages import counted
 
 if TYPE_CHECKING:
@@ -42,33 +39,27 @@ scopes_from_message""".split()
 _MOST_FILES: Final = 20
 
 
-def add_import(parser: argparse.ArgumentParser) -> None:
-    parser.description = """Store the messages of chat logs (JSON lines, exports of ChatGPT, Claude,
+IMPORT: Final = Arguments(
+    """Store the messages of chat logs (JSON lines, exports of ChatGPT, Claude,
     Telegram, WhatsApp, Slack, Discord), notes (Markdown, text), tables and data sets: files,
     folders or zip archives. Each file is read and checked to its end before its first message is
     stored, so a malformed file stores nothing. Every message has a key: importing a file again, or
     a longer export of the same chat, adds what is new, and what was forgotten stays forgotten. A
     file that was named and cannot be read ends the command; one in a folder is listed, the others
-    are stored, and the exit code is 1. --dry-run ends with the same exit code."""
-    add_path(parser)
-    parser.add_argument(
-        "files",
-        metavar="FILE",
-        nargs="+",
-        type=expand_home,
-        help="files, folders or zip archives to read; - is stdin",
-    )
-    add_reading(parser)
-    parser.add_argument(
-        "--dry-run", action="store_true", help="read, check and count, store nothing"
-    )
-    parser.add_argument(
-        "--observe", action="store_true", help="keep what matters only, as the command observe does"
-    )
-    add_durability(parser)
-    add_scopes(parser)
-    add_embedder(parser)
-    add_wait(parser)
+    are stored, and the exit code is 1. --dry-run ends with the same exit code.""",
+    """
+    @path
+    files FILE+:path  files, folders or zip archives to read; - is stdin
+    @reading
+    --dry-run  read, check and count, store nothing
+    --observe  keep what matters only, as the command observe does
+    @durability
+    @scopes
+    @embedder
+    @wait
+    """,
+    kinds=lambda: {"format": FORMATS},
+)
 
 
 def run_import(args: argparse.Namespace, console: Console) -> int:
@@ -93,14 +84,14 @@ def _store(
         tally.add(memory.observe_many(messages, scopes_from_message=True))
 
     with (
-        open_store(args, create=True, durability=args.durability, timezone=args.timezone) as memory,
+        open_store(args, create=True, durability=args.durability) as memory,
         console.progress("importing", "message") as progress,
     ):
         before = len(memory)
         try:
             importing.store(
                 memory,
-                progress=progress.reach,
+                progress=progress,
                 storing=None if tally is None else observing(memory, observe, args.source),
             )
         except BaseException as error:
@@ -159,29 +150,25 @@ _PATH: Final = re.compile(r"^[./~]|\.\w{1,8}$")
 _SHOWN = 100
 
 
-def add_observe(parser: argparse.ArgumentParser) -> None:
-    parser.description = """Take in the messages of chat logs, notes or standard input, or a text,
+OBSERVE: Final = Arguments(
+    """Take in the messages of chat logs, notes or standard input, or a text,
     in order. Small talk, questions and attacks are left out; what is new is stored with its facts
     and relations, what has changed replaces what was so before, what is repeated strengthens what
-    is known."""
-    add_path(parser)
-    parser.add_argument(
-        "files",
-        metavar="FILE",
-        nargs="+",
-        type=expand_home,
-        help='files or folders to read, or a text in quotes ("I live in Bath."); - is stdin',
-    )
-    add_reading(parser)
-    parser.add_argument(
-        "--timezone", metavar="ZONE", dest="timezone", help="where it was said; the same as --tz"
-    )
-    parser.add_argument("--explain", action="store_true", help="say what each stage decided")
-    parser.add_argument("--dry-run", action="store_true", help="decide, and store nothing")
-    add_durability(parser)
-    add_scopes(parser)
-    add_embedder(parser)
-    add_wait(parser)
+    is known.""",
+    """
+    @path
+    files FILE+:path  files or folders to read, or a text in quotes ("I live in Bath."); - is stdin
+    @reading
+    --timezone ZONE >timezone  where it was said; the same as --tz
+    --explain  say what each stage decided
+    --dry-run  decide, and store nothing
+    @durability
+    @scopes
+    @embedder
+    @wait
+    """,
+    kinds=lambda: {"format": FORMATS},
+)
 
 
 def run_observe(args: argparse.Namespace, console: Console) -> int:
@@ -195,30 +182,27 @@ def run_observe(args: argparse.Namespace, console: Console) -> int:
             importing.check(memory)
         refused = say_refused(importing, console)
         with (
-            open_store(
-                args, create=True, durability=args.durability, timezone=args.timezone
-            ) as memory,
+            open_store(args, create=True, durability=args.durability) as memory,
             console.progress("observing", "message") as progress,
         ):
             importing.store(
                 memory,
-                progress=progress.reach,
+                progress=progress,
                 storing=lambda messages: _observe(args, console, memory, messages, tally),
             )
+    sound = [each for each in importing.report.files if not each.error]
+    _say_observed(args, console, tally, sound)
+    return 1 if refused else 0
+
+
+def _say_observed(
+    args: argparse.Namespace, console: Console, tally: Tally, files: Sequence[FileReport] = ()
+) -> None:
+    read = [{"file": each.file, "messages": each.messages} for each in files]
     console.document(
-        {
-            "command": "observe",
-            "dry_run": args.dry_run,
-            "files": [
-                {"file": each.file, "messages": each.messages}
-                for each in importing.report.files
-                if not each.error
-            ],
-            **tally.to_dict(),
-        }
+        {"command": "observe", "dry_run": args.dry_run, "files": read, **tally.to_dict()}
     )
     tally.say(console, dry_run=args.dry_run)
-    return 1 if refused else 0
 
 
 def _is_text(name: str) -> bool:
@@ -234,14 +218,9 @@ def _run_said(args: argparse.Namespace, console: Console, said: list[str], tally
             hint="observe the files with a command of their own",
         )
     messages = [changed(args, {"role": "user", "text": each, **scopes(args)}) for each in said]
-    with open_store(
-        args, create=True, durability=args.durability, timezone=args.timezone
-    ) as memory:
+    with open_store(args, create=True, durability=args.durability) as memory:
         _observe(args, console, memory, messages, tally)
-    console.document(
-        {"command": "observe", "dry_run": args.dry_run, "files": [], **tally.to_dict()}
-    )
-    tally.say(console, dry_run=args.dry_run)
+    _say_observed(args, console, tally)
     return 0
 
 
@@ -267,38 +246,6 @@ def _observe(
 
 #: refused files and entries that are listed
 _MOST_LISTED = 100
-
-
-def add_reading(parser: argparse.ArgumentParser) -> None:
-    """The options of commands that read files of messages."""
-    parser.add_argument("--format", choices=FORMATS, default="auto", help="default: by content")
-    parser.add_argument("-t", "--tag", action="append", default=[], help="add this tag to all")
-    parser.add_argument("--tier", help="store everything in this tier")
-    parser.add_argument("--source", help="set the source of every message")
-    parser.add_argument("--me", metavar="NAME", help="who of several people the user is")
-    parser.add_argument("--event-time", metavar="TIME", help="time of entries that have none")
-    parser.add_argument(
-        "--tz",
-        metavar="ZONE",
-        dest="timezone",
-        help="zone of times without one: Europe/Istanbul, +03:00",
-    )
-    parser.add_argument(
-        "--assume-utc", action="store_true", help="read times without a zone as UTC"
-    )
-    parser.add_argument(
-        "--skip-bad",
-        action="store_true",
-        help="list files and entries that cannot be read, and store the rest",
-    )
-    parser.add_argument(
-        "--limit", type=positive_int, metavar="N", help="store at most N messages per file"
-    )
-    parser.add_argument(
-        "--scopes-from-message",
-        action="store_true",
-        help="store each message for the user and agent that the file names",
-    )
 
 
 def refuse_working(args: argparse.Namespace, *, observes: bool = False) -> None:
@@ -358,7 +305,7 @@ def probe(args: argparse.Namespace) -> Iterator[Memory]:
     import spector
 
     if os.path.exists(os.path.join(args.path, "catalog.db")):
-        opened = open_store(args, "r", timezone=args.timezone)
+        opened = open_store(args, "r")
     else:
         opened = spector.open(":memory:", embedder=chosen_embedder(args), timezone=args.timezone)
     with opened as memory:

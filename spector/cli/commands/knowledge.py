@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.sax.saxutils import escape
 
 from spector.cli.memory_table import day, show_memories
-from spector.cli.options import add_limit, add_path, add_zone, open_store, positive_int, record_id
+from spector.cli.options import Arguments, open_store
 from spector.cli.output import Console, clean
 from spector.errors import InvalidInputError
 from spector.messages import counted
@@ -19,22 +19,19 @@ if TYPE_CHECKING:
     from spector.records import Concept, Edge, Procedure
 
 
-def add_facts(parser: argparse.ArgumentParser) -> None:
-    parser.description = """List facts as subject, predicate and object: all that hold, or those
-    with NAME as their subject or object. Exit code 1: there is none."""
-    add_path(parser)
-    parser.add_argument("name", metavar="NAME", nargs="?", help="a subject or object")
-    parser.add_argument("--predicate", metavar="WORD", help="facts with this predicate")
-    parser.add_argument("--as-of", metavar="TIME", help="facts that held then, ISO 8601")
-    parser.add_argument(
-        "--hops",
-        type=positive_int,
-        default=None,
-        metavar="N",
-        help="also facts about what these facts name, N steps far",
-    )
-    add_zone(parser)
-    add_owner(parser)
+FACTS: Final = Arguments(
+    """List facts as subject, predicate and object: all that hold, or those
+    with NAME as their subject or object. Exit code 1: there is none.""",
+    """
+    @path
+    NAME?  a subject or object
+    --predicate WORD  facts with this predicate
+    --as-of TIME  facts that held then, ISO 8601
+    --hops N:count  also facts about what these facts name, N steps far
+    @zone
+    @owner
+    """,
+)
 
 
 def run_facts(args: argparse.Namespace, console: Console) -> int:
@@ -73,18 +70,19 @@ def run_facts(args: argparse.Namespace, console: Console) -> int:
     )
 
 
-def add_entities(parser: argparse.ArgumentParser) -> None:
-    parser.description = """List persons, organisations, places and things by the number of memories
+ENTITIES: Final = Arguments(
+    """List persons, organisations, places and things by the number of memories
     that mention them: all, or those that NAME leads to. With --memories, the memories that mention
-    NAME, the most useful first. Exit code 1: there is none."""
-    add_path(parser)
-    parser.add_argument("name", metavar="NAME", nargs="?", help="a name, or the start of a word")
-    parser.add_argument(
-        "--memories", action="store_true", help="show the memories that mention NAME"
-    )
-    add_limit(parser, "most entities, or memories, to show")
-    add_zone(parser)
-    add_owner(parser)
+    NAME, the most useful first. Exit code 1: there is none.""",
+    """
+    @path
+    NAME?  a name, or the start of a word
+    --memories  show the memories that mention NAME
+    -n/--limit N:count=20  most entities, or memories, to show (default: 20)
+    @zone
+    @owner
+    """,
+)
 
 
 def run_entities(args: argparse.Namespace, console: Console) -> int:
@@ -94,9 +92,11 @@ def run_entities(args: argparse.Namespace, console: Console) -> int:
         if args.memories:
             records = memory.entities.profile(args.name, limit=args.limit, **owner_in(args))
             console.document({"memories": records})
-            if records and not console.as_json:
+            if not records:
+                console.note("no memory mentions it")
+            elif not console.as_json:
                 show_memories(console, records, users=args.user_id is None)
-            return _answer(console, records, "no memory mentions it")
+            return 0 if records else 1
         if args.name:
             found = memory.entities.find(args.name, limit=args.limit, **owner_in(args))
         else:
@@ -117,49 +117,32 @@ def run_entities(args: argparse.Namespace, console: Console) -> int:
     )
 
 
-def _answer(console: Console, found: Sequence[object], otherwise: str) -> int:
-    """Exit code 0 when something was found; otherwise say so."""
-    if found:
-        return 0
-    console.note(otherwise)
-    return 1
-
-
 # graph: shows how memories are tied, as a table or a drawing.
 
 #: characters of a memory that a node of a drawing shows
 _LABEL = 40
 
 
-def add_graph(parser: argparse.ArgumentParser) -> None:
-    parser.description = """Show the edges around a memory, or the path to another one. Exit code 1:
-    the memory has no edge, or there is no path."""
-    add_path(parser)
-    parser.add_argument("id", metavar="ID", type=record_id, help="id of a memory")
-    parser.add_argument(
-        "--hops", type=positive_int, default=1, metavar="N", help="edges to follow (default: 1)"
-    )
-    parser.add_argument(
-        "--kind", action="append", default=None, metavar="NAME", help="only this kind (repeatable)"
-    )
-    parser.add_argument("--to", type=record_id, metavar="ID", help="show the best path to a memory")
-    drawing = parser.add_mutually_exclusive_group()
-    drawing.add_argument(
-        "--dot",
-        action="store_const",
-        const="dot",
-        dest="drawing",
-        help="print the graph for Graphviz",
-    )
-    drawing.add_argument(
-        "--svg", action="store_const", const="svg", dest="drawing", help="print a drawing as SVG"
-    )
+GRAPH: Final = Arguments(
+    """Show the edges around a memory, or the path to another one. Exit code 1:
+    the memory has no edge, or there is no path.""",
+    """
+    @path
+    ID:id  id of a memory
+    --hops N:count=1  edges to follow (default: 1)
+    --kind NAME*  only this kind (repeatable)
+    --to ID:id  show the best path to a memory
+    (one of)
+    --dot >drawing=dot  print the graph for Graphviz
+    --svg >drawing=svg  print a drawing as SVG
+    """,
+)
 
 
 def run_graph(args: argparse.Namespace, console: Console) -> int:
     with open_store(args, "r") as memory:
         if args.to is not None:
-            edges = memory.graph.path(args.id, args.to, hops=16, kinds=args.kind) or []
+            edges = memory.graph.path(args.id, args.to, hops=16, kinds=args.kind or None) or []
         else:
             edges = _around(memory, args)
         ids = sorted({args.id, *(end for each in edges for end in (each.source, each.target))})
@@ -168,36 +151,33 @@ def run_graph(args: argparse.Namespace, console: Console) -> int:
         labels = {each: _label(text) for each, text in texts.items()}
         console.lines((dot if args.drawing == "dot" else svg)(labels, edges, args.id))
         return 0 if edges else 1
-    console.document({"id": args.id, "edges": [each.to_dict() for each in edges]})
-    if not edges:
-        console.note("no path" if args.to is not None else "no edge")
-        return 1
-    console.table(
+    code = console.listing(
+        "edges",
+        edges,
+        "no path" if args.to is not None else "no edge",
         "from | kind | to | weight | by | text~",
-        [
-            (
-                each.source,
-                each.kind,
-                each.target,
-                f"{each.weight:.2f}",
-                clean(each.origin),
-                clean(texts[each.source if each.target == args.id else each.target]),
-            )
-            for each in edges
-        ],
+        lambda each: (
+            each.source,
+            each.kind,
+            each.target,
+            f"{each.weight:.2f}",
+            clean(each.origin),
+            clean(texts[each.source if each.target == args.id else each.target]),
+        ),
+        document={"id": args.id, "edges": edges},
     )
-    console.say()
-    console.say(f"{counted(len(ids), 'memory')}, {counted(len(edges), 'edge')}")
-    return 0
+    if edges:
+        console.say(f"\n{counted(len(ids), 'memory')}, {counted(len(edges), 'edge')}")
+    return code
 
 
 def _around(memory: Memory, args: argparse.Namespace) -> list[Edge]:
     """Edges within a number of hops, each once."""
     found: dict[tuple[int, str, int], Edge] = {}
-    reached = [[args.id], *memory.graph.walk(args.id, hops=args.hops, kinds=args.kind)]
+    reached = [[args.id], *memory.graph.walk(args.id, hops=args.hops, kinds=args.kind or None)]
     for level in reached[: args.hops]:
         for each in level:
-            for edge in memory.graph.edges(each, kinds=args.kind):
+            for edge in memory.graph.edges(each, kinds=args.kind or None):
                 found[edge.source, edge.kind, edge.target] = edge
     return [found[key] for key in sorted(found)]
 
@@ -209,19 +189,20 @@ def _label(text: str) -> str:
 
 # Commands about what was learned: procedures, learnings, concepts.
 
-_STATUSES = ("draft", "active", "deprecated")
 
-
-def add_procedures(parser: argparse.ArgumentParser) -> None:
-    parser.description = """List procedures: all, oldest first, or those for the situations that
-    TAGs name, the most trusted first. Exit code 1: there is none."""
-    add_path(parser)
-    parser.add_argument("tags", metavar="TAG", nargs="*", help="a situation")
-    parser.add_argument("--status", choices=_STATUSES, help="only those of this status")
-    parser.add_argument("--steps", action="store_true", help="print the steps of each")
-    add_limit(parser)
-    add_zone(parser)
-    add_owner(parser)
+PROCEDURES: Final = Arguments(
+    """List procedures: all, oldest first, or those for the situations that
+    TAGs name, the most trusted first. Exit code 1: there is none.""",
+    """
+    @path
+    tags TAG*  a situation
+    --status draft|active|deprecated  only those of this status
+    --steps  print the steps of each
+    @most
+    @zone
+    @owner
+    """,
+)
 
 
 def run_procedures(args: argparse.Namespace, console: Console) -> int:
@@ -263,18 +244,24 @@ def _share(procedure: Procedure) -> str:
     return "" if not procedure.executions else f"{100 * procedure.success_rate:.0f} %"
 
 
-def add_learnings(parser: argparse.ArgumentParser) -> None:
+def _learning_types() -> dict[str, list[str]]:
     from spector.records import LearningType
 
-    parser.description = """List insights: all, oldest first, or those for the situations that TAGs
-    name, the surest of the greatest impact first. Exit code 1: there is none."""
-    add_path(parser)
-    parser.add_argument("tags", metavar="TAG", nargs="*", help="a situation")
-    parser.add_argument(
-        "--type", choices=[str(each) for each in LearningType], help="only those of this type"
-    )
-    add_limit(parser)
-    add_owner(parser)
+    return {"type": [str(each) for each in LearningType]}
+
+
+LEARNINGS: Final = Arguments(
+    """List insights: all, oldest first, or those for the situations that TAGs
+    name, the surest of the greatest impact first. Exit code 1: there is none.""",
+    """
+    @path
+    tags TAG*  a situation
+    --type :type  only those of this type
+    @most
+    @owner
+    """,
+    kinds=_learning_types,
+)
 
 
 def run_learnings(args: argparse.Namespace, console: Console) -> int:
@@ -301,15 +288,18 @@ def run_learnings(args: argparse.Namespace, console: Console) -> int:
     )
 
 
-def add_concepts(parser: argparse.ArgumentParser) -> None:
-    parser.description = """List concepts, oldest first, with the number of memories that each
+CONCEPTS: Final = Arguments(
+    """List concepts, oldest first, with the number of memories that each
     refers to. With NAME also its properties, and what is known of it in numbers. Exit code 1: there
-    is none."""
-    add_path(parser)
-    parser.add_argument("name", metavar="NAME", nargs="?", help="name of a concept")
-    parser.add_argument("--category", metavar="WORD", help="only those of this category")
-    add_limit(parser)
-    add_owner(parser)
+    is none.""",
+    """
+    @path
+    NAME?  name of a concept
+    --category WORD  only those of this category
+    @most
+    @owner
+    """,
+)
 
 
 def run_concepts(args: argparse.Namespace, console: Console) -> int:
@@ -318,35 +308,30 @@ def run_concepts(args: argparse.Namespace, console: Console) -> int:
             name=args.name, category=args.category, limit=args.limit, **owner_in(args)
         )
         numbers = {each.id: _numbers_of(memory, each) for each in found} if args.name else {}
-    console.document(
-        {
+    code = console.listing(
+        "concepts",
+        found,
+        "no concept matches",
+        "id | name~ | category | >sure | >memories | from",
+        lambda each: (
+            each.id,
+            clean(each.name),
+            clean(each.category),
+            f"{each.confidence:.2f}",
+            sum(map(len, each.memory_refs.values())),
+            each.provenance.replace("_", " "),
+        ),
+        document={
             "concepts": [
                 each.to_dict() | ({"statistics": numbers[each.id]} if args.name else {})
                 for each in found
             ]
-        }
-    )
-    if not found:
-        console.note("no concept matches")
-        return 1
-    console.table(
-        "id | name~ | category | >sure | >memories | from",
-        [
-            (
-                each.id,
-                clean(each.name),
-                clean(each.category),
-                f"{each.confidence:.2f}",
-                sum(map(len, each.memory_refs.values())),
-                each.provenance.replace("_", " "),
-            )
-            for each in found
-        ],
+        },
     )
     if args.name and not console.as_json:
         for each in found:
             _show_details(console, each, numbers[each.id])
-    return 0
+    return code
 
 
 def _show_details(console: Console, concept: Concept, numbers: Sequence[dict[str, Any]]) -> None:
@@ -366,16 +351,8 @@ def _numbers_of(memory: Memory, concept: Concept) -> list[dict[str, Any]]:
     return [each.to_dict() for each in memory.concepts.statistics(concept.id)]
 
 
-# Whose knowledge a command shows: options for a user and an agent.
-
-
-def add_owner(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("scope")
-    group.add_argument("--user", metavar="ID", dest="user_id", help="user id")
-    group.add_argument("--agent", metavar="ID", dest="agent_id", help="agent id")
-
-
 def owner_in(args: argparse.Namespace) -> dict[str, Any]:
+    """The user and the agent whose knowledge a command shows."""
     given = {name: getattr(args, name) for name in ("user_id", "agent_id")}
     return {name: value for name, value in given.items() if value is not None}
 

@@ -5,25 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from spector.cli.memory_table import day, show_memories, speaker_label, state_of
 from spector.cli.options import (
-    add_key,
-    add_limit,
-    add_path,
-    add_scopes,
-    add_selection,
-    add_sorts,
-    add_wait,
-    add_zone,
+    Arguments,
     iter_selected,
     key_of,
     newest,
     open_store,
-    positive_int,
-    record_id,
     refuse_both,
     scopes,
     selection,
@@ -36,29 +28,20 @@ if TYPE_CHECKING:
     from spector.records import MemoryRecord
 
 
-def add_list(parser: argparse.ArgumentParser) -> None:
-    parser.description = """List all memories, or those of a selection, the latest event first, or
+LIST: Final = Arguments(
+    """List all memories, or those of a selection, the latest event first, or
     with --stored the last stored first, page by page. Superseded memories are included and marked.
-    Exit code 1: no memory matches."""
-    add_path(parser)
-    add_limit(parser, "most memories to show")
-    parser.add_argument("--full", action="store_true", help="print whole texts")
-    parser.add_argument(
-        "--stored", action="store_true", help="by the time of storing instead, the last first"
-    )
-    parser.add_argument(
-        "--after",
-        metavar="ID",
-        type=record_id,
-        help="with --stored: the page behind this memory, the last of the page before",
-    )
-    add_selection(parser)
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        dest="as_json",
-        help="print one JSON document per line and memory",
-    )
+    Exit code 1: no memory matches.""",
+    """
+    @path
+    -n/--limit N:count=20  most memories to show (default: 20)
+    --full  print whole texts
+    --stored  by the time of storing instead, the last first
+    --after ID:id  with --stored: the page behind this memory, the last of the page before
+    @selection
+    """,
+    json="one JSON document per line and memory",
+)
 
 
 def run_list(args: argparse.Namespace, console: Console) -> int:
@@ -78,28 +61,23 @@ def run_list(args: argparse.Namespace, console: Console) -> int:
     if console.as_json:
         for record in found:
             console.data(json.dumps(record.to_dict(), ensure_ascii=False))
-    if not found:
-        console.note("no memory matches")
-        return 1
-    if not console.as_json:
-        show_memories(console, found, full=args.full, protected=True, users=args.user_id is None)
+    code = _show(args, console, found, count, "no memory matches", full=args.full)
     if paged and len(found) == args.limit:
-        console.say()
-        console.say(f"the next page: --stored --after {found[-1].id}")
-    if len(found) < count:
-        console.say()
-        console.say(f"the newest {len(found)} of {count}; --limit shows more")
-    return 0
+        console.say(f"\nthe next page: --stored --after {found[-1].id}")
+    return code
 
 
-def add_dormant(parser: argparse.ArgumentParser) -> None:
-    parser.description = """List the memories that spector retire or sleep has put to rest, the
+DORMANT: Final = Arguments(
+    """List the memories that spector retire or sleep has put to rest, the
     latest event first: since when and by which rule of sleep, where it was sleep. They are kept,
-    but recalls leave them out; spector reactivate brings them back. Exit code 1: there is none."""
-    add_path(parser)
-    add_limit(parser, "most memories to show")
-    add_scopes(parser)
-    add_zone(parser)
+    but recalls leave them out; spector reactivate brings them back. Exit code 1: there is none.""",
+    """
+    @path
+    -n/--limit N:count=20  most memories to show (default: 20)
+    @scopes
+    @zone
+    """,
+)
 
 
 def run_dormant(args: argparse.Namespace, console: Console) -> int:
@@ -108,56 +86,61 @@ def run_dormant(args: argparse.Namespace, console: Console) -> int:
         found = [each for each in memory.records(include=["dormant"], **whose) if each.dormant]
     newest_first = sorted(found, key=lambda each: (-each.event_ms, -each.id))[: args.limit]
     console.document({"memories": newest_first, "dormant": len(found)})
+    return _show(args, console, newest_first, len(found), "no memory is dormant")
+
+
+def _show(
+    args: argparse.Namespace,
+    console: Console,
+    found: Sequence[MemoryRecord],
+    count: int,
+    otherwise: str,
+    *,
+    full: bool = False,
+) -> int:
+    """Print memories, and how many there are besides; the exit code."""
     if not found:
-        console.note("no memory is dormant")
+        console.note(otherwise)
         return 1
     if not console.as_json:
-        show_memories(console, newest_first, protected=True, users=args.user_id is None)
-    if len(newest_first) < len(found):
-        console.say()
-        console.say(f"the newest {len(newest_first)} of {len(found)}; --limit shows more")
+        show_memories(console, found, full=full, protected=True, users=args.user_id is None)
+    if len(found) < count:
+        console.say(f"\nthe newest {len(found)} of {count}; --limit shows more")
     return 0
 
 
-def add_hot(parser: argparse.ArgumentParser) -> None:
-    parser.description = """List the memories that have proved themselves, the most useful first:
+HOT: Final = Arguments(
+    """List the memories that have proved themselves, the most useful first:
     semantic, active, of a utility of 0.8 or more, used ten times or more, recorded in the last 30
-    days. Exit code 1: there is none."""
-    add_path(parser)
-    parser.add_argument(
-        "-n",
-        "--limit",
-        type=positive_int,
-        default=None,
-        metavar="N",
-        help="most memories to show (default: 15)",
-    )
-    add_scopes(parser)
+    days. Exit code 1: there is none.""",
+    """
+    @path
+    -n/--limit N:count  most memories to show (default: 15)
+    @scopes
+    """,
+)
 
 
 def run_hot(args: argparse.Namespace, console: Console) -> int:
     with open_store(args, "r") as memory:
         found = memory.hot(limit=args.limit, **scopes(args))
     console.document({"memories": found})
-    if not found:
-        console.note("no memory is hot")
-        return 1
-    if not console.as_json:
-        show_memories(console, found, protected=True, users=args.user_id is None)
-    return 0
+    return _show(args, console, found, len(found), "no memory is hot")
 
 
-def add_get(parser: argparse.ArgumentParser) -> None:
-    parser.description = """Show a memory with all its fields. With --user, --agent or --session, a
-    memory of another scope counts as unknown: exit code 2."""
-    add_path(parser)
-    parser.add_argument("id", metavar="ID", nargs="?", type=record_id, help="id of a memory")
-    add_key(parser, "its key, in place of ID")
-    add_zone(parser)
-    parser.add_argument(
-        "--attachment", action="store_true", help="print what is attached to it, and nothing else"
-    )
-    add_scopes(parser)
+GET: Final = Arguments(
+    """Show a memory with all its fields. With --user, --agent or --session, a
+    memory of another scope counts as unknown: exit code 2.""",
+    """
+    @path
+    ID?:id  id of a memory
+    --key KEY  its key, in place of ID
+    @label
+    @zone
+    --attachment  print what is attached to it, and nothing else
+    @scopes
+    """,
+)
 
 
 def run_get(args: argparse.Namespace, console: Console) -> int:
@@ -228,10 +211,13 @@ def show_record(console: Console, record: MemoryRecord) -> None:
             console.say(f"  {part}".rstrip())
 
 
-def add_count(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Count the memories of a store, or those of a selection."
-    add_path(parser)
-    add_selection(parser)
+COUNT: Final = Arguments(
+    "Count the memories of a store, or those of a selection.",
+    """
+    @path
+    @selection
+    """,
+)
 
 
 def run_count(args: argparse.Namespace, console: Console) -> int:
@@ -246,13 +232,16 @@ def run_count(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def add_users(parser: argparse.ArgumentParser) -> None:
-    parser.description = """List the users of a store with their memory counts and the times of
+USERS: Final = Arguments(
+    """List the users of a store with their memory counts and the times of
     their first and last event. Memories without a user are not counted. Exit code 1: there are no
-    users."""
-    add_path(parser)
-    add_sorts(parser)
-    add_zone(parser)
+    users.""",
+    """
+    @path
+    @sorts
+    @zone
+    """,
+)
 
 
 def run_users(args: argparse.Namespace, console: Console) -> int:
@@ -270,90 +259,85 @@ def run_users(args: argparse.Namespace, console: Console) -> int:
         ),
     )
     if users:
-        console.say()
-        console.say(counted(len(users), "user"))
+        console.say(f"\n{counted(len(users), 'user')}")
     return code
 
 
-def add_namespaces(parser: argparse.ArgumentParser) -> None:
-    parser.description = """List the namespaces that memories have keys of, with their counts. The
+NAMESPACES: Final = Arguments(
+    """List the namespaces that memories have keys of, with their counts. The
     first line, without labels, is that of keys in no namespace. Exit code 1: no memory has a
-    key."""
-    add_path(parser)
-    parser.add_argument(
-        "--in-namespace",
-        metavar="LABEL",
-        action="append",
-        default=[],
-        help="only the one with these labels, and those within it (repeatable, outermost first)",
-    )
-    parser.add_argument(
-        "--depth", type=positive_int, metavar="N", help="cut to so many labels, counted together"
-    )
-    add_scopes(parser)
+    key.""",
+    """
+    @path
+    --in-namespace LABEL*  only the one with these labels, and those within it (repeatable, outermost
+        first)
+    --depth N:count  cut to so many labels, counted together
+    @scopes
+    """,
+)
 
 
 def run_namespaces(args: argparse.Namespace, console: Console) -> int:
     with open_store(args, "r") as memory:
         given: dict[str, Any] = {"depth": args.depth, **scopes(args)}
         found = memory.namespaces(tuple(args.in_namespace), **given)
-    console.document({"namespaces": [each._asdict() for each in found]})
-    if not found:
-        console.note("no memory has a key there")
-        return 1
-    rows = [(each.count, " / ".join(each.namespace)) for each in found]
-    console.table(">memories | namespace~", rows)
-    console.say()
-    console.say(counted(len(found), "namespace"))
-    return 0
+    code = console.listing(
+        "namespaces",
+        [each._asdict() for each in found],
+        "no memory has a key there",
+        ">memories | namespace~",
+        lambda each: (each["count"], " / ".join(each["namespace"])),
+    )
+    if found:
+        console.say(f"\n{counted(len(found), 'namespace')}")
+    return code
 
 
 # Commands about superseded memories: history, reinstate.
 
 
-def add_history(parser: argparse.ArgumentParser) -> None:
-    parser.description = """Show a memory with all memories that it supersedes and all that
-    supersede it, oldest first. Forgotten memories are not shown."""
-    add_path(parser)
-    parser.add_argument("id", metavar="ID", type=record_id, help="any version of the memory")
-    add_zone(parser)
-    add_scopes(parser)
+HISTORY: Final = Arguments(
+    """Show a memory with all memories that it supersedes and all that
+    supersede it, oldest first. Forgotten memories are not shown.""",
+    """
+    @path
+    ID:id  any version of the memory
+    @zone
+    @scopes
+    """,
+)
 
 
 def run_history(args: argparse.Namespace, console: Console) -> int:
     with open_store(args, "r") as memory:
         records = memory.history(args.id, **scopes(args))
-    console.document({"history": records})
-    console.table(
+    return console.listing(
+        "history",
+        records,
+        "no version is left",
         "id | from | until | superseded by | text~",
-        [
-            (
-                record.id,
-                day(record.valid_from or record.event_time, console.zone),
-                day(record.valid_until, console.zone),
-                ", ".join(map(str, record.superseded_by))
-                or ("forgotten" if record.superseded else ""),
-                clean(record.text),
-            )
-            for record in records
-        ],
+        lambda each: (
+            each.id,
+            day(each.valid_from or each.event_time, console.zone),
+            day(each.valid_until, console.zone),
+            ", ".join(map(str, each.superseded_by)) or ("forgotten" if each.superseded else ""),
+            clean(each.text),
+        ),
     )
-    return 0
 
 
-def add_reinstate(parser: argparse.ArgumentParser) -> None:
-    parser.description = """Make a superseded memory current again, with its own end of validity.
+REINSTATE: Final = Arguments(
+    """Make a superseded memory current again, with its own end of validity.
     The memory that superseded it must be forgotten first (`spector forget`), or stays beside it
-    with --keep."""
-    add_path(parser)
-    parser.add_argument("id", metavar="ID", type=record_id, help="id of the superseded memory")
-    parser.add_argument(
-        "--keep",
-        action="store_true",
-        help="the newer memory stays valid too; the two are shown as contradicting each other",
-    )
-    add_scopes(parser)
-    add_wait(parser)
+    with --keep.""",
+    """
+    @path
+    ID:id  id of the superseded memory
+    --keep  the newer memory stays valid too; the two are shown as contradicting each other
+    @scopes
+    @wait
+    """,
+)
 
 
 def run_reinstate(args: argparse.Namespace, console: Console) -> int:

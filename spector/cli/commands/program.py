@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from spector._version import __version__
-from spector.cli.options import add_embedder, expand_home
+from spector.cli.options import Arguments
 from spector.cli.output import Console, to_jsonable
 from spector.errors import InvalidInputError, KernelUnavailableError
 from spector.messages import DISTRIBUTION, install_command
@@ -32,10 +32,11 @@ _EXTRAS: Final = {
 }
 
 
-def add_doctor(parser: argparse.ArgumentParser) -> None:
-    parser.description = """Show the version, the scan kernel, the offline model and the extras that
+DOCTOR: Final = Arguments(
+    """Show the version, the scan kernel, the offline model and the extras that
     are installed, and whether files of this distribution are another's or are missing. Exit code 1:
     something is wrong."""
+)
 
 
 def run_doctor(args: argparse.Namespace, console: Console) -> int:
@@ -79,13 +80,17 @@ def run_doctor(args: argparse.Namespace, console: Console) -> int:
 _SUITES: Final = {"recall": "bench.recall.__main__"}
 
 
-def add_bench(parser: argparse.ArgumentParser) -> None:
-    parser.description = """Measure recall on public conversations. The suites are part of a source
+BENCH: Final = Arguments(
+    """Measure recall on public conversations. The suites are part of a source
     checkout, not of an installed package. Arguments after the name of a suite are passed on to it:
-    see spector bench recall --help."""
-    parser.add_argument("suite", choices=sorted(_SUITES))
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...")
-    parser.set_defaults(as_json=False)
+    see spector bench recall --help.""",
+    """
+    suite :suite
+    arguments ...
+    """,
+    kinds=lambda: {"suite": sorted(_SUITES)},
+    json="",
+)
 
 
 def run_bench(args: argparse.Namespace, console: Console) -> int:
@@ -116,20 +121,17 @@ def source_tree() -> Path:
 # demo: shows every verb on a sample conversation, and checks each claim as it is printed.
 
 
-def add_demo(parser: argparse.ArgumentParser) -> None:
-    parser.description = """Import six weeks of conversation between a developer and her agent, then
+DEMO: Final = Arguments(
+    """Import six weeks of conversation between a developer and her agent, then
     recall, correct, reinforce, forget, reflect, compact, check, close, reopen, observe, and sleep
     through a night. Every line marked [ok] is a claim that was checked just now. Exit code 1: a
-    claim failed."""
-    parser.add_argument(
-        "path",
-        metavar="PATH",
-        nargs="?",
-        type=expand_home,
-        help="keep the store here (must be new)",
-    )
-    parser.add_argument("--keep", action="store_true", help="keep the temporary store")
-    add_embedder(parser)
+    claim failed.""",
+    """
+    PATH?:path  keep the store here (must be new)
+    --keep  keep the temporary store
+    @embedder
+    """,
+)
 
 
 def run_demo(args: argparse.Namespace, console: Console) -> int:

@@ -7,111 +7,38 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from spector.cli.memory_table import day, show_memories
-from spector.cli.options import (
-    add_embedder,
-    add_namespace,
-    add_path,
-    add_scopes,
-    add_selection,
-    add_wait,
-    add_zone,
-    end_of,
-    expand_home,
-    json_object,
-    namespace_of,
-    open_store,
-    positive_int,
-    scopes,
-    selection,
-    signed_unit,
-    unit,
-)
+from spector.cli.options import Arguments, end_of, namespace_of, open_store, scopes, selection
 from spector.cli.output import Console, bytes_text, clean, input_text, to_jsonable
 from spector.clock import from_ms, to_ms
 from spector.config import LAYOUTS
 from spector.errors import InvalidInputError
 from spector.messages import counted
 
-
-def add_recall(parser: argparse.ArgumentParser) -> None:
-    parser.description = """Find the memories that match a cue, best first; without a cue, the
+RECALL: Final = Arguments(
+    """Find the memories that match a cue, best first; without a cue, the
     strongest ones. Standing instructions of the user for such a cue ("when I ask for recipes, ...")
-    are shown after them. Nothing is changed unless --learn is given. Exit code 1: nothing found."""
-    add_path(parser)
-    parser.add_argument(
-        "-k",
-        type=positive_int,
-        metavar="N",
-        help="most hits (default: 10, or 20 for an order of events or a summary)",
-    )
-    parser.add_argument(
-        "--offset", type=int, default=0, metavar="N", help="so many better hits are left out"
-    )
-    parser.add_argument(
-        "--min-score", type=float, metavar="SCORE", help="leave out hits of a lower score"
-    )
-    _add_question(parser)
-    parser.add_argument(
-        "--selective",
-        action="store_true",
-        help="only hits that stand out; none if no memory answers",
-    )
-    parser.add_argument("--explain", action="store_true", help="show the terms of each score")
-    parser.add_argument("--full", action="store_true", help="print whole texts")
-    add_scopes(parser)
-    add_embedder(parser)
-    add_wait(parser)
-
-
-def _add_question(parser: argparse.ArgumentParser) -> None:
-    """The arguments of ``Memory.recall`` that recall and context share."""
-    parser.add_argument(
-        "cue", metavar="CUE", nargs="?", help="question or text to find memories for; - is stdin"
-    )
-    parser.add_argument("-t", "--tag", action="append", default=[], help="require this tag")
-    parser.add_argument("--any-tag", action="append", default=[], help="require one of these tags")
-    parser.add_argument("--tier", action="append", default=[], help="only this tier (repeatable)")
-    parser.add_argument("--since", metavar="TIME", help="events at or after this time, ISO 8601")
-    parser.add_argument(
-        "--until", metavar="TIME", help="events before this time, or up to the end of this day"
-    )
-    add_zone(parser)
-    parser.add_argument("--as-of", metavar="TIME", help="memories valid at this time, ISO 8601")
-    parser.add_argument(
-        "--include",
-        action="append",
-        default=[],
-        choices=("superseded", "dormant", "quarantined"),
-        help="also memories in this state, which are skipped otherwise (repeatable)",
-    )
-    parser.add_argument(
-        "--min-importance",
-        type=unit,
-        metavar="0..1",
-        help="only memories of at least this importance, and pinned ones",
-    )
-    parser.add_argument(
-        "--valence",
-        type=signed_unit,
-        nargs=2,
-        metavar=("MIN", "MAX"),
-        help="only memories with a valence in this range",
-    )
-    parser.add_argument("--where", type=json_object, metavar="JSON", help="filter on the metadata")
-    add_namespace(parser)
-    parser.add_argument("--profile", help="scoring profile to rank by (default: balanced)")
-    parser.add_argument("--exact", action="store_true", help="compare every vector, use no index")
-    parser.add_argument(
-        "--no-lexical", action="store_true", help="rank without the words of the cue"
-    )
-    parser.add_argument("--learn", action="store_true", help="count the hits as used")
+    are shown after them. Nothing is changed unless --learn is given. Exit code 1: nothing found.""",
+    """
+    @path
+    -k N:count  most hits (default: 10, or 20 for an order of events or a summary)
+    --offset N:int=0  so many better hits are left out
+    --min-score SCORE:float  leave out hits of a lower score
+    @question
+    --selective  only hits that stand out; none if no memory answers
+    --explain  show the terms of each score
+    --full  print whole texts
+    @scopes
+    @embedder
+    @wait
+    """,
+)
 
 
 def _question(args: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of ``_add_question`` as those of ``Memory.recall``."""
+    """The arguments of ``@question`` as those of ``Memory.recall``."""
     filters: dict[str, Any] = {
         "tiers": args.tier or None,
         "tags": args.tag or None,
@@ -169,65 +96,36 @@ def run_recall(args: argparse.Namespace, console: Console) -> int:
         return 0 if hits.standing or hits.limits else 1
     if args.explain and not console.as_json:
         for n, hit in enumerate((*hits, *hits.standing, *hits.limits), 1):
-            console.say()
-            console.say(f"{n}. {hit.id}  {hit.explain()}")
-        console.say()
-        console.say("records dropped by each phase of the scan:")
+            console.say(f"\n{n}. {hit.id}  {hit.explain()}")
+        console.say("\nrecords dropped by each phase of the scan:")
         console.pairs(to_jsonable(hits.stats), indent=2)
     return 0
 
 
-def add_context(parser: argparse.ArgumentParser) -> None:
-    parser.description = """Write the memories that match a cue as one block of text for a prompt:
+CONTEXT: Final = Arguments(
+    """Write the memories that match a cue as one block of text for a prompt:
     quoted as data, in order of time, within a token budget, after the user's standing instructions.
-    Exit code 1: the text is empty, and stderr says why."""
-    add_path(parser)
-    parser.add_argument(
-        "-n",
-        "--max-tokens",
-        type=positive_int,
-        default=1000,
-        metavar="N",
-        help="most tokens of the whole text (default: 1000)",
-    )
-    parser.add_argument(
-        "--tokenizer",
-        metavar="NAME",
-        help="OpenAI model or encoding to count with (default: an estimate)",
-    )
-    parser.add_argument(
-        "-k",
-        type=positive_int,
-        metavar="N",
-        help="memories to consider (default: 20, or 40 for an order of events or a summary)",
-    )
-    always = parser.add_mutually_exclusive_group()
-    always.add_argument(
-        "--always",
-        action="store_true",
-        help="also for small talk, and when no memory seems to answer",
-    )
-    always.add_argument(
-        "--pinned",
-        dest="always",
-        action="store_const",
-        const="pinned",
-        help="pinned memories first, whatever the cue",
-    )
-    parser.add_argument(
-        "--layout",
-        choices=LAYOUTS,
-        default=LAYOUTS[0],
-        help="full adds times and sessions, and speaker and source of each line (default: compact)",
-    )
-    parser.add_argument("--ids", action="store_true", help="also show ids in compact lines")
-    _add_question(parser)
-    parser.add_argument(
-        "--explain", action="store_true", help="show why each memory is in the text or not"
-    )
-    add_scopes(parser)
-    add_embedder(parser)
-    add_wait(parser)
+    Exit code 1: the text is empty, and stderr says why.""",
+    f"""
+    @path
+    -n/--max-tokens N:count=1000  most tokens of the whole text (default: 1000)
+    --tokenizer NAME  OpenAI model or encoding to count with (default: an estimate)
+    -k N:count  memories to consider (default: 20, or 40 for an order of events or a summary)
+    (one of)
+    --always  also for small talk, and when no memory seems to answer
+    --pinned >always=pinned  pinned memories first, whatever the cue
+    []
+    --layout :layout={LAYOUTS[0]}  full adds times and sessions, and speaker and source of each line
+        (default: compact)
+    --ids  also show ids in compact lines
+    @question
+    --explain  show why each memory is in the text or not
+    @scopes
+    @embedder
+    @wait
+    """,
+    kinds=lambda: {"layout": LAYOUTS},
+)
 
 
 def run_context(args: argparse.Namespace, console: Console) -> int:
@@ -265,24 +163,22 @@ def run_context(args: argparse.Namespace, console: Console) -> int:
     return 0 if context else 1
 
 
-def add_export(parser: argparse.ArgumentParser) -> None:
-    parser.description = """Write every live memory, or those of a selection, as one JSON object per
+EXPORT: Final = Arguments(
+    """Write every live memory, or those of a selection, as one JSON object per
     line, in order of ids. `spector import` reads such a file back. Vectors of a store without a
     model are written to FILE too, because they could not be computed again. With --json, FILE is
-    required and the JSON document is a summary."""
-    add_path(parser)
-    parser.add_argument(
-        "file", metavar="FILE", nargs="?", default="-", type=expand_home, help="default: stdout"
-    )
-    parser.add_argument(
-        "--overwrite",
-        "--force",
-        action="store_true",
-        dest="overwrite",
-        help="replace FILE if it exists",
-    )
-    parser.add_argument("--vectors", action="store_true", help="also write the vectors")
-    add_selection(parser, recorded=False)
+    required and the JSON document is a summary.""",
+    """
+    @path
+    FILE?:path=-  default: stdout
+    --overwrite/--force  replace FILE if it exists
+    --vectors  also write the vectors
+    @filters
+    []
+    @zone
+    @scopes
+    """,
+)
 
 
 def run_export(args: argparse.Namespace, console: Console) -> int:
@@ -314,7 +210,7 @@ def run_export(args: argparse.Namespace, console: Console) -> int:
             args.file,
             vectors=vectors,
             overwrite=args.overwrite,
-            progress=progress.reach,
+            progress=progress,
             **selection(args),
         )
     console.document({"file": args.file, "records": count, "vectors": vectors})
@@ -322,12 +218,15 @@ def run_export(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def add_stats(parser: argparse.ArgumentParser) -> None:
-    parser.description = """Show counts, bytes, tiers, model and kernel of a store, and which
+STATS: Final = Arguments(
+    """Show counts, bytes, tiers, model and kernel of a store, and which
     forgotten memories are still to be erased from its files; with --user, --agent or --session only
-    counts of that scope."""
-    add_path(parser)
-    add_scopes(parser)
+    counts of that scope.""",
+    """
+    @path
+    @scopes
+    """,
+)
 
 
 def run_stats(args: argparse.Namespace, console: Console) -> int:

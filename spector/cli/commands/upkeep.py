@@ -7,20 +7,14 @@ import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from spector.cli.options import (
-    add_embedder,
-    add_path,
-    add_scopes,
-    add_wait,
+    Arguments,
     chosen_embedder,
-    expand_home,
     open_store,
-    record_id,
     require_store,
     scopes,
-    unit,
     wait_of,
 )
 from spector.cli.output import Console, Progress, bytes_text, clean, to_jsonable
@@ -37,24 +31,21 @@ if TYPE_CHECKING:
 _ONE_BY_ONE = 3
 
 
-def add_reflect(parser: argparse.ArgumentParser) -> None:
-    parser.description = """Run one sleep cycle: strengths decay, what is used grows, what belongs
+REFLECT: Final = Arguments(
+    """Run one sleep cycle: strengths decay, what is used grows, what belongs
     together becomes a theme, what is dull becomes dormant, at most 2 % of a user's memories a day;
     then the files are sealed, compacted and put in order. Nothing is deleted but what was forgotten
-    before."""
-    add_path(parser)
-    parser.add_argument(
-        "--steps", metavar="STEP[,STEP]", help="only these steps, such as decay,forget or upkeep"
-    )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show what would change, and change nothing"
-    )
-    parser.add_argument(
-        "--max-seconds", type=float, metavar="S", help="stop after S seconds; run it again to go on"
-    )
-    parser.add_argument("--undo", type=int, metavar="CYCLE", help="take a cycle back instead")
-    add_embedder(parser)
-    add_wait(parser)
+    before.""",
+    """
+    @path
+    --steps STEP[,STEP]  only these steps, such as decay,forget or upkeep
+    --dry-run  show what would change, and change nothing
+    --max-seconds S:float  stop after S seconds; run it again to go on
+    --undo CYCLE:int  take a cycle back instead
+    @embedder
+    @wait
+    """,
+)
 
 
 #: proposals of a dry run that are listed, and the characters of a memory beside one
@@ -71,7 +62,7 @@ def run_reflect(args: argparse.Namespace, console: Console) -> int:
                 steps,
                 dry_run=args.dry_run,
                 max_seconds=args.max_seconds,
-                progress=lambda step, seen, total: shown.reach(seen, total, step),
+                progress=lambda step, seen, total: shown(seen, total, step),
             )
         told = report.telling(_MOST_PROPOSALS)
         texts = {} if console.as_json else _texts_of(memory, told)
@@ -153,35 +144,24 @@ def _show_proposals(
         console.note(f"{len(report.proposals) - len(told)} more; --json lists all")
 
 
-def add_compact(parser: argparse.ArgumentParser) -> None:
-    parser.description = _COMPACT
-    add_path(parser)
-    parser.add_argument("--dry-run", action="store_true", help="only show what would be done")
-    parser.add_argument(
-        "--threshold",
-        type=unit,
-        default=0.0,
-        metavar="0..1",
-        help="only partitions with a larger share of tombstones (default: 0, any tombstone)",
-    )
-    parser.add_argument(
-        "--verify",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="then search every byte of every file, and the full-text index, for TEXT, such as a "
-        "name; at least 4 bytes (repeatable)",
-    )
-    add_scopes(parser)
-    add_wait(parser)
-
-
-_COMPACT = """Rebuild partitions without their forgotten records and purge the catalog, so that no
+COMPACT: Final = Arguments(
+    """Rebuild partitions without their forgotten records and purge the catalog, so that no
 file contains a forgotten memory. The receipt says what was done. Exit code 1: bytes may remain, or
 a live memory contains what --verify named.
 
 All users share the files, so all files are compacted. With --user, --agent or --session the output
-names only memories of that scope."""
+names only memories of that scope.""",
+    """
+    @path
+    --dry-run  only show what would be done
+    --threshold 0..1:unit=0  only partitions with a larger share of tombstones (default: 0, any
+        tombstone)
+    --verify TEXT*  then search every byte of every file, and the full-text index, for TEXT, such as a
+        name; at least 4 bytes (repeatable)
+    @scopes
+    @wait
+    """,
+)
 
 
 def run_compact(args: argparse.Namespace, console: Console) -> int:
@@ -191,7 +171,7 @@ def run_compact(args: argparse.Namespace, console: Console) -> int:
             threshold=args.threshold,
             dry_run=args.dry_run,
             verify=args.verify,
-            progress=progress.reach,
+            progress=progress,
             **scopes(args),
         )
     console.document({**to_jsonable(report), "bytes_reclaimed": report.bytes_reclaimed})
@@ -231,24 +211,8 @@ def _show_compaction(report: CompactionReport, console: Console) -> None:
     )
 
 
-def add_check(parser: argparse.ArgumentParser) -> None:
-    parser.description = _CHECK
-    add_path(parser)
-    parser.add_argument(
-        "--repair",
-        metavar="DEST",
-        type=expand_home,
-        help="salvage what is intact into a new store at DEST; PATH is only read",
-    )
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        help=f"list every problem and affected memory, not only {MAX_PROBLEMS} (as --json does)",
-    )
-    add_embedder(parser)
-
-
-_CHECK = """Verify that headers are valid, that catalog and partitions agree record by record, that
+CHECK: Final = Arguments(
+    """Verify that headers are valid, that catalog and partitions agree record by record, that
 every checksum matches and that no unknown file is present. Changes nothing. Exit code 1: problems.
 
 With --repair, everything intact goes into a new store and the rest is listed. Texts with a damaged
@@ -257,7 +221,14 @@ named. If the catalog no longer says which model it was, the notes say which one
 Exit code 0: the new store has every memory with its text; 1: some are missing; 3: nothing could be
 salvaged.
 
-DEST is a new path, or an empty directory other than a mount point or the current directory."""
+DEST is a new path, or an empty directory other than a mount point or the current directory.""",
+    f"""
+    @path
+    --repair DEST:path  salvage what is intact into a new store at DEST; PATH is only read
+    --all  list every problem and affected memory, not only {MAX_PROBLEMS} (as --json does)
+    @embedder
+    """,
+)
 
 
 def run_check(args: argparse.Namespace, console: Console) -> int:
@@ -269,7 +240,7 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
     everything = args.all or console.as_json
     with console.progress("checking", "partition") as progress:
         report = spector.check(
-            args.path, progress=progress.reach, limit=None if everything else MAX_PROBLEMS
+            args.path, progress=progress, limit=None if everything else MAX_PROBLEMS
         )
     console.document({"ok": report.ok, **to_jsonable(report)})
     if report.problems:
@@ -306,7 +277,7 @@ def _run_repair(args: argparse.Namespace, console: Console) -> int:
             args.path,
             args.repair,
             embedder=chosen_embedder(args) if named else None,
-            progress=progress.reach,
+            progress=progress,
         )
         console.path = report.path  # hints name the new store from here on
         verified = spector.check(report.path)
@@ -349,12 +320,15 @@ def _folded(found: Sequence[Loss]) -> list[list[object]]:
     return rows
 
 
-def add_reembed(parser: argparse.ArgumentParser) -> None:
-    parser.description = """Embed every text again with the chosen embedder and stamp the store with
-    its model. Ids, texts, tags and strengths are kept."""
-    add_path(parser)
-    add_embedder(parser)
-    add_wait(parser)
+REEMBED: Final = Arguments(
+    """Embed every text again with the chosen embedder and stamp the store with
+    its model. Ids, texts, tags and strengths are kept.""",
+    """
+    @path
+    @embedder
+    @wait
+    """,
+)
 
 
 def run_reembed(args: argparse.Namespace, console: Console) -> int:
@@ -367,7 +341,7 @@ def run_reembed(args: argparse.Namespace, console: Console) -> int:
             "reembed needs an embedder", hint="pass --embedder default, openai or openai:MODEL"
         )
     with console.progress("embedding", "memory") as progress:
-        count = spector.reembed(args.path, embedder, progress=progress.reach, wait=wait_of(args))
+        count = spector.reembed(args.path, embedder, progress=progress, wait=wait_of(args))
     console.document({"reembedded": count, "embedder": embedder})
     console.say(f"re-embedded {counted(count, 'memory')} with {embedder}")
     return 0
@@ -376,19 +350,8 @@ def run_reembed(args: argparse.Namespace, console: Console) -> int:
 # Commands that copy whole stores: backup, restore.
 
 
-def add_backup(parser: argparse.ArgumentParser) -> None:
-    parser.description = _BACKUP
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    add_path(parser)
-    parser.add_argument("dest", metavar="DEST", type=expand_home, help="directory of the copy")
-    parser.add_argument(
-        "--force",
-        action="store_true",
-        help="replace even a backup that has changes which this store lacks",
-    )
-
-
-_BACKUP = """\
+BACKUP: Final = Arguments(
+    """\
 Copy a store as of one moment, even while an agent writes to it. The copy is verified and synced; it
 appears at DEST complete or not at all.
 
@@ -401,7 +364,14 @@ or anything else; a mount point, which cannot be replaced (name a directory insi
 directory; or a backup with changes that this store lacks. Such a backup is of a later state (this
 store has lost commits or is an older copy), or of a copy that was written to. --force replaces it.
 
-Do not copy a store in use with cp or rsync: such a copy may mix several moments."""
+Do not copy a store in use with cp or rsync: such a copy may mix several moments.""",
+    """
+    @path
+    DEST:path  directory of the copy
+    --force  replace even a backup that has changes which this store lacks
+    """,
+    raw=True,
+)
 
 
 def run_backup(args: argparse.Namespace, console: Console) -> int:
@@ -412,21 +382,19 @@ def run_backup(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def add_restore(parser: argparse.ArgumentParser) -> None:
-    parser.description = _RESTORE
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument(
-        "backup", metavar="BACKUP", type=expand_home, help="directory of the backup"
-    )
-    parser.add_argument("dest", metavar="DEST", type=expand_home, help="directory of the new store")
-
-
-_RESTORE = """\
+RESTORE: Final = Arguments(
+    """\
 Verify a backup and copy it to DEST, a new path or an empty directory. The backup is not changed. To
 replace a lost or damaged store, move its directory away first.
 
 The copy keeps the id of the original store. If both are written to from then on, the same memory id
-can mean different memories in the two: do not mix their files."""
+can mean different memories in the two: do not mix their files.""",
+    """
+    BACKUP:path  directory of the backup
+    DEST:path  directory of the new store
+    """,
+    raw=True,
+)
 
 
 def run_restore(args: argparse.Namespace, console: Console) -> int:
@@ -440,7 +408,7 @@ def run_restore(args: argparse.Namespace, console: Console) -> int:
 
 
 def _in_mebibytes(progress: Progress) -> Callable[[int, int], None]:
-    return lambda done, total: progress.reach(done >> 20, total >> 20)
+    return lambda done, total: progress(done >> 20, total >> 20)
 
 
 def _show(report: BackupReport, console: Console, verb: str) -> None:
@@ -457,13 +425,16 @@ def _show(report: BackupReport, console: Console, verb: str) -> None:
 # inspect: shows the partitions or one record of a store, even when the store is damaged.
 
 
-def add_inspect(parser: argparse.ArgumentParser) -> None:
-    parser.description = """List the partitions of a store, or show one record with the fields of
+INSPECT: Final = Arguments(
+    """List the partitions of a store, or show one record with the fields of
     its header and what is known of it: its payload, the edges and links that it has. Reads the
     files directly, so it works on a damaged store as far as the files can be read. Exit code 1: the
-    files have problems."""
-    add_path(parser)
-    parser.add_argument("id", metavar="ID", nargs="?", type=record_id, help="show this record only")
+    files have problems.""",
+    """
+    @path
+    ID?:id  show this record only
+    """,
+)
 
 
 def run_inspect(args: argparse.Namespace, console: Console) -> int:

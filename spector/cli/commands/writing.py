@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from spector.cli.options import (
-    add_attach,
-    add_durability,
-    add_embedder,
-    add_fields,
-    add_key,
-    add_path,
-    add_scopes,
-    add_wait,
+    Arguments,
     attached,
     given_fields,
     key_of,
@@ -22,42 +14,39 @@ from spector.cli.options import (
     scopes,
     superseded_id,
 )
-from spector.cli.output import Console, input_text
+from spector.cli.output import Console
 from spector.errors import InvalidInputError, InvalidTextError
 
 if TYPE_CHECKING:
     import spector
 
 
-def add_remember(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Store one memory. The store is created if it does not exist."
-    add_path(parser)
-    parser.add_argument("text", metavar="TEXT", nargs="?", default="-", help="the text; - is stdin")
-    add_fields(parser)
-    parser.add_argument("--tier", help="episodic (default), semantic, procedural")
-    parser.add_argument("--pin", action="store_true", help="exempt it from fading")
-    add_key(parser, "a name of your own for it; replaces the memory that has it")
-    parser.add_argument(
-        "--supersedes",
-        metavar="ID",
-        action="append",
-        type=superseded_id,
-        help="it replaces this memory, which is kept as history (repeatable); auto: what it surely"
-        " contradicts",
-    )
-    add_attach(parser)
-    add_durability(parser)
-    add_scopes(parser)
-    add_embedder(parser)
-    add_wait(parser)
+REMEMBER: Final = Arguments(
+    "Store one memory. The store is created if it does not exist.",
+    """
+    @path
+    TEXT?=-  the text; - is stdin
+    @fields
+    --tier TIER  episodic (default), semantic, procedural
+    --pin  exempt it from fading
+    --key KEY  a name of your own for it; replaces the memory that has it
+    @label
+    --supersedes ID*:superseded  it replaces this memory, which is kept as history (repeatable);
+        auto: what it surely contradicts
+    @attach
+    @durability
+    @scopes
+    @embedder
+    @wait
+    """,
+    kinds=lambda: {"superseded": superseded_id},
+)
 
 
 def run_remember(args: argparse.Namespace, console: Console) -> int:
     text = args.text
     if text == "-":
-        if sys.stdin.isatty():
-            console.note("reading the text from the terminal; end with Ctrl-D")
-        text = input_text().strip()
+        text = console.input_words()
     if not text.strip() and args.attach is None:
         raise InvalidTextError("the text is empty", hint="pass something worth remembering")
     if args.tier == "working":
@@ -68,7 +57,7 @@ def run_remember(args: argparse.Namespace, console: Console) -> int:
     fields = given_fields(args)
     if args.tier is not None:
         fields["tier"] = args.tier
-    if args.supersedes is not None:
+    if args.supersedes:
         fields["supersedes"] = "auto" if args.supersedes == ["auto"] else args.supersedes
     if args.pin:
         fields["pinned"] = True
@@ -95,10 +84,13 @@ def _beside(record: spector.MemoryRecord) -> str:
     return f"; it contradicts {others}" + (f" ({decision.reason})" if decision.reason else "")
 
 
-def add_judge(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Say what a new statement does to an old one, and why; no store is needed."
-    parser.add_argument("old", metavar="OLD", help="the older statement")
-    parser.add_argument("new", metavar="NEW", help="the newer statement")
+JUDGE: Final = Arguments(
+    "Say what a new statement does to an old one, and why; no store is needed.",
+    """
+    OLD  the older statement
+    NEW  the newer statement
+    """,
+)
 
 
 def run_judge(args: argparse.Namespace, console: Console) -> int:
