@@ -1,4 +1,4 @@
-"""docs/rivals.md from one run. Nothing is edited by hand, no row is left out."""
+"""docs/rivals.md from one run: all that was measured of the engines of the registry."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _JUDGED_FROM: Final = 1_000_000
 _RECALL_SLACK: Final = 0.01
 _OURS: Final = "spector"
 _METHOD: Final = """\
-Made by `python -m bench.rivals report`; no row is edited or left out. `make bench-rivals` measures
-(ARGS=--full for a million records).
+Made by `python -m bench.rivals report` from what one run measured of the engines of
+`bench/rivals`. `make bench-rivals` measures (ARGS=--full for a million records).
 
 - Vectors are sentence embeddings of conversation, copied with Gaussian noise (cosine about 0.93).
   Cues are questions; all contenders get the same ones.
