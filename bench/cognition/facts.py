@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 import spector
-from bench.cognition.score import Score, data
+from bench.cognition.score import Score, data, scores
 from bench.data import NOW
 from spector.clock import ManualClock
 
@@ -65,45 +65,20 @@ def changed_pairs(facts: Iterable[str]) -> Iterator[tuple[str, str]]:
 def changed_facts() -> list[Score]:
     """Rows 11 and 12."""
     out = []
-    for size, floors in (("6k", ("84", "27")), ("32k", ("82", "9"))):
+    for size in ("6k", "32k"):
         one, several = asked(size), asked(size, "mh")
         with spector.open(":memory:", clock=ManualClock(NOW)) as memory:
             memory.remember_many(one.messages(), supersedes="auto")
             first, among = one.answered(memory, 1), several.answered(memory, 10)
-        out += [
-            Score(
-                11,
-                f"changed fact, one hop, {size}: the first hit has the newest value",
-                f"{first:.0f}",
-                floors[0],
-                "92",
-                first >= 92,
-            ),
-            Score(
-                12,
-                f"changed fact, several hops, {size}: the answer is in 10 hits",
-                f"{among:.0f}",
-                floors[1],
-                "35 (of 64k)",
-                among >= 35,
-            ),
-        ]
+        out += scores(f"facts {size}", first=first, among=among)
     return out
 
 
-def present_state() -> Score:
+def present_state() -> list[Score]:
     """Row 24, of what was observed and of what was remembered."""
     one, found = asked("6k"), {}
     for name in ("observe", "remember"):
         with spector.open(":memory:", clock=ManualClock(NOW)) as memory:
             getattr(memory, f"{name}_many")(one.messages())
             found[name] = one.answered(memory, 1)
-    return Score(
-        24,
-        "questions about the present state, FactConsolidation 6k, the first hit has the newest"
-        " value: observed · remembered",
-        f"{found['observe']:.0f} · {found['remember']:.0f}",
-        "-",
-        "above",
-        found["observe"] > found["remember"],
-    )
+    return scores("present", **found)

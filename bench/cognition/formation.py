@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench.cognition import dates, pronouns
-from bench.cognition.score import Score
+from bench.cognition.score import Score, scores
 
 __all__ = ["english_dates", "persons_of_dialogue", "pronouns_of_prose", "turkish_dates"]
 
@@ -36,24 +36,7 @@ def pronouns_of_prose() -> list[Score]:
             hit += bool(one.candidates[best].right)
     f1, precision = 2 * right / (2 * right + wrong + missed), hit / max(1, spoke)
     share = 100 * spoke / len(prose)
-    return [
-        Score(
-            6,
-            "pronouns in prose, GAP dev by folds, F1 over the two names",
-            f"{f1:.3f}",
-            "0.606 (with the title of the page)",
-            "0.62 without it",
-            f1 >= 0.62,
-        ),
-        Score(
-            6,
-            "the same, precision of what is annotated, among all names",
-            f"{precision:.2f} of {share:.0f} %",
-            "-",
-            "0.75",
-            precision >= 0.75,
-        ),
-    ]
+    return scores("prose", f1=f1, precision=precision, share=share)
 
 
 def persons_of_dialogue() -> list[Score]:
@@ -62,24 +45,9 @@ def persons_of_dialogue() -> list[Score]:
     third = _third(dialogue, pronouns.fold_scores(pronouns.gap(), dialogue)[1])
     answered, accuracy = _share(third, 0.4)
     noted, precision = _noted(third)
-    return [
-        Score(
-            7,
-            "who is meant in dialogue, Friends dev, third person by folds, the surest 40 %",
-            f"{accuracy:.2f} of {answered:.0f} %",
-            "0.12 of all",
-            "0.60",
-            accuracy >= 0.6,
-        ),
-        Score(
-            7,
-            "the same, what is annotated",
-            f"{precision:.2f} of {noted:.0f} %",
-            "-",
-            "0.75",
-            precision >= 0.75,
-        ),
-    ]
+    return scores(
+        "dialogue", accuracy=accuracy, answered=answered, precision=precision, noted=noted
+    )
 
 
 def _third(
@@ -106,63 +74,25 @@ def _noted(third: Sequence[tuple[float, bool]]) -> tuple[float, float]:
 
 def english_dates() -> list[Score]:
     """Row 8: Recognizers-Text, development half."""
-    return _dates(8, "en", ("0.51", "0.34", "0.94-0.96", "0.41"))
+    return _dates("en")
 
 
 def turkish_dates() -> list[Score]:
     """Row 9: the same sets in Turkish."""
-    return _dates(9, "tr", ("0.50", "0.31", "0.96-1.0", "0.39"))
+    return _dates("tr")
 
 
-def _dates(row: int, language: str, floors: tuple[str, str, str, str]) -> list[Score]:
-    name = {"en": "English", "tr": "Turkish"}[language]
+def _dates(language: str) -> list[Score]:
     spans, text = dates.given(language), dates.free(language)
     one, many = spans["date"], spans["daterange"]
-    precision = (one.right + many.right) / max(1, one.answered + many.answered)
-    ranges = 0.75 if language == "en" else 0.65
-    found = [
-        Score(
-            row,
-            f"dates in {name}, spans given, Recognizers dev, {one.total} single days",
-            f"{one.accuracy:.2f}",
-            floors[0],
-            "0.85",
-            one.accuracy >= 0.85,
-        ),
-        Score(
-            row,
-            f"the same, {many.total} ranges",
-            f"{many.accuracy:.2f}",
-            floors[1],
-            f"{ranges:.2f}",
-            many.accuracy >= ranges,
-        ),
-        Score(
-            row,
-            "the same, precision of what is answered",
-            f"{precision:.3f}",
-            floors[2],
-            "0.97",
-            precision >= 0.97,
-        ),
-        Score(
-            row,
-            "whole sentences, F1 / with times of day counted as wrong",
-            f"{text.f1:.2f} / {text.strict:.2f}",
-            floors[3],
-            "0.75",
-            text.f1 >= 0.75,
-        ),
-    ]
-    if language == "en":
-        found.append(
-            Score(
-                row,
-                "sentences without a date in which one is seen",
-                f"{text.false} of {text.empty}",
-                "2 of 30",
-                "1 of 30",
-                text.false * 30 <= text.empty,
-            )
-        )
-    return found
+    return scores(
+        f"dates {language}",
+        one=one,
+        many=many,
+        text=text,
+        days=one.accuracy,
+        ranges=many.accuracy,
+        precision=(one.right + many.right) / max(1, one.answered + many.answered),
+        f1=text.f1,
+        of_30=30 * text.false / max(1, text.empty),
+    )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.cognition.facts import asked, changed_pairs
-from bench.cognition.score import Score, data
+from bench.cognition.score import Score, data, scores
 from bench.recall.sets import load
 from spector.language.cues import need_gate
 from spector.language.statements import is_question
@@ -90,7 +90,7 @@ def gate_rows() -> list[Score]:
     pairs = gate_pairs()
     found = [label_of(each["old"], each["new"]) for each in pairs]
     out = []
-    for name, goal in (("en", 0.85), ("tr", 0.80), ("", 0.85)):
+    for name in ("en", "tr", ""):
         some = [n for n, each in enumerate(pairs) if not name or each["lang"] == name]
         gold, mine = [pairs[n]["label"] for n in some], [found[n] for n in some]
         lost, false = shares(gold, mine)
@@ -100,18 +100,8 @@ def gate_rows() -> list[Score]:
             for each in {pairs[n]["attribute"] for n in some}
             for own in [[n for n in some if pairs[n]["attribute"] == each]]
         )
-        out.append(
-            Score(
-                13,
-                f"gate, pairs {name or 'en + tr'}: macro-F1 of 5 actions (worst attribute) ·"
-                " updates lost · false supersedes",
-                f"{f1:.3f} ({worst:.2f}) · {lost:.3f} · {false:.3f}",
-                "0.716 · 0.04 · 0.18",
-                f"{goal:.2f} · 0.02 · 0.02",
-                f1 >= goal and lost <= 0.02 and false <= 0.02,
-            )
-        )
-    return [*out, *_fact_rows(), _random_row()]
+        out += scores(f"gate {name or 'all'}", f1=f1, worst=worst, lost=lost, false=false)
+    return [*out, *_fact_rows(), *_random_row()]
 
 
 def _fact_rows() -> list[Score]:
@@ -130,20 +120,10 @@ def _fact_rows() -> list[Score]:
         if (pair[0].rstrip("."), pair[1].rstrip(".")) not in same
     ]
     false = sum(label_of(old, new) == "supersede" for old, new in others) / len(others)
-    return [
-        Score(
-            13,
-            "gate, FactConsolidation 32k: changed facts superseded · lost · random pairs"
-            " superseded",
-            f"{seen:.3f} · {lost:.3f} · {false:.3f}",
-            "0.94 · 0.002 · 0.14",
-            "0.70 · 0.03 · 0.03",
-            seen >= 0.70 and lost <= 0.03 and false <= 0.03,
-        )
-    ]
+    return scores("gate facts", seen=seen, lost=lost, false=false)
 
 
-def _random_row() -> Score:
+def _random_row() -> list[Score]:
     """Random pairs of one speaker's turns: nothing of them is a change."""
     by: dict[tuple[str, str], list[str]] = {}
     for store in load("locomo").stores:
@@ -158,14 +138,7 @@ def _random_row() -> Score:
         labels.append(decided(said[first], said[second]).action)
     false = labels.count("supersede") / len(labels)
     lost = labels.count("reinforce") / len(labels)
-    return Score(
-        13,
-        "gate, 4,000 random pairs of one speaker (LoCoMo): superseded · reinforced",
-        f"{false:.4f} · {lost:.4f}",
-        "0.14 · -",
-        "0.02 · 0.02",
-        false <= 0.02 and lost <= 0.02,
-    )
+    return scores("gate random", false=false, lost=lost)
 
 
 def near_duplicates() -> list[Score]:
@@ -192,17 +165,8 @@ def near_duplicates() -> list[Score]:
         and same_particulars(Wording(one, 0), Wording(other, 0))
         for cosine, (_, one, other) in zip(cosines, rows, strict=True)
     )
-    return [
-        Score(
-            14,
-            "near-duplicates, STS-B dev: AP for gold 4.5 and more, cosine · less for other"
-            " numbers · pairs above 0.92 of other numbers that are merged",
-            f"{precision_of(gold, cosines):.3f} · {precision_of(gold, guarded):.3f} · {merged}",
-            "0.642 (0.563 on test)",
-            "0.65 · 0",
-            precision_of(gold, guarded) >= 0.65 and merged == 0,
-        )
-    ]
+    precision, guarded_precision = (precision_of(gold, each) for each in (cosines, guarded))
+    return scores("near", plain=precision, guarded=guarded_precision, merged=merged)
 
 
 def _has_other_numbers(one: str, other: str) -> bool:

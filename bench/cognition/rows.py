@@ -8,7 +8,7 @@ from typing import Final
 from bench.cognition import facts, feelings, formation, nights, procedures, train_entities, voices
 from bench.cognition.gate import gate_rows, near_duplicates
 from bench.cognition.keeping import keeping_rows
-from bench.cognition.score import Score, data
+from bench.cognition.score import Score, data, scores
 from bench.cognition.speed import speed_rows
 from bench.cognition.updates import update_rows
 from spector.language.entities import LEAST, rule_mentions
@@ -25,16 +25,12 @@ def english_entities() -> list[Score]:
     out = []
     for name, is_typed in (("untyped", False), ("typed", True)):
         precision, recall = train_entities.scores(texts, found, LEAST, typed=is_typed)
-        out.append(
-            Score(
-                4,
-                f"names in English, {len(texts)} messages of hands left out, exact spans, {name}: "
-                "precision · recall",
-                f"{precision:.3f} · {recall:.3f}",
-                "-",
-                "0.95 · 0.80",
-                precision >= 0.95 and recall >= 0.80,
-            )
+        out += scores(
+            "names",
+            texts=len(texts),
+            way=name,
+            precision=precision,
+            recall=recall,
         )
     return out
 
@@ -85,17 +81,7 @@ def turkish_entities() -> list[Score]:
             sentences[-1][1].append(label)
         elif sentences[-1][0]:
             sentences.append(([], []))
-    f1 = 100 * untyped_f1(sentences)
-    return [
-        Score(
-            5,
-            "entities in Turkish, Wiki NER dev, all types, F1 of spans, untyped",
-            f"{f1:.1f}",
-            "50.8",
-            "58",
-            f1 >= 58,
-        )
-    ]
+    return scores("turkish names", f1=100 * untyped_f1(sentences))
 
 
 ROWS: Final[dict[int, Callable[[], list[Score]]]] = {

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import spector
 from bench import machine
-from bench.cognition.score import Score, data
+from bench.cognition.score import Score, data, scores
 from bench.data import NOW, Corpus, batches, load_corpus
 from bench.stores import BUILD_BATCH, open_store
 from spector.clock import ManualClock
@@ -160,26 +160,12 @@ def speed_rows(records: int = 100_000, singles: int = 400, rounds: int = 4) -> l
     """Row 23."""
     with machine.one_core(), tempfile.TemporaryDirectory(dir=machine.scratch_root()) as folder:
         found = measured(Path(folder), records=records, singles=singles, rounds=rounds)
-    whole, stored, many = found.single(), found.single(stored=True), found.throughput()
-    return [
-        Score(
-            23,
-            f"observe beside a remember and a recall of 8, {records:,} memories, median of"
-            f" {singles} messages, {100 * found.share_stored():.0f} % of them stored",
-            f"{whole:.2f}",
-            "-",
-            "1.30",
-            whole <= 1.3,
-        ),
-        Score(
-            23, "the same, messages that are stored", f"{stored:.2f}", "-", "1.30", stored <= 1.3
-        ),
-        Score(
-            23,
-            "throughput of observe_many as a share of that of remember_many, both embed",
-            f"{many:.2f}",
-            "-",
-            "0.60",
-            many >= 0.6,
-        ),
-    ]
+    return scores(
+        "speed",
+        records=records,
+        singles=singles,
+        share=100 * found.share_stored(),
+        whole=found.single(),
+        stored=found.single(stored=True),
+        many=found.throughput(),
+    )

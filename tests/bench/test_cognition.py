@@ -15,7 +15,7 @@ from bench.cognition import nights
 from bench.cognition.__main__ import main, page_of, renewed
 from bench.cognition.facts import changed_pairs
 from bench.cognition.rows import Score, spans_of, untyped_f1
-from bench.cognition.score import data
+from bench.cognition.score import data, scores
 from bench.cognition.speed import Costs, measured, messages
 from bench.judge.hands import RELATIONS, TURKISH, auc, balanced, overlap_auc, pairs_of, replaces
 
@@ -40,6 +40,22 @@ def test_a_row_that_is_computed_with_another_takes_the_place_of_its_old_self() -
     assert renewed(page, [11], facts("2")) == page_of(
         [Score(4, "names", "57.0", "51.9", "56", True), *facts("2")]
     )
+
+
+@pytest.mark.parametrize(
+    ("false", "lost", "reached"), [(0.02, 0.02, True), (0.021, 0.0, False), (0.0, 0.021, False)]
+)
+def test_a_row_is_reached_by_all_of_its_figures(false: float, lost: float, reached: bool) -> None:
+    (found,) = scores("gate random", false=false, lost=lost)
+    assert (found.row, found.floor, found.goal) == (13, "0.14 · -", "0.02 · 0.02")
+    assert found.found == f"{false:.4f} · {lost:.4f}"
+    assert found.reached is reached
+
+
+def test_a_bound_may_be_another_figure_and_be_shown_as_words() -> None:
+    for observed, reached in ((93.0, True), (92.0, False)):
+        (found,) = scores("present", observe=observed, remember=92.0)
+        assert (found.goal, found.reached) == ("above", reached)
 
 
 @pytest.mark.parametrize(
@@ -73,8 +89,8 @@ def test_without_data_it_says_what_is_missing(
 
 
 def test_ties_of_an_auc_count_half() -> None:
-    for scores, right in (([1.0, 0.0], 1.0), ([0.5, 0.5], 0.5), ([0.0, 1.0], 0.0)):
-        assert auc(np.array(scores), np.array([True, False])) == right
+    for odds, right in (([1.0, 0.0], 1.0), ([0.5, 0.5], 0.5), ([0.0, 1.0], 0.0)):
+        assert auc(np.array(odds), np.array([True, False])) == right
 
 
 # -- The bench of sleep counts what it says, and its plot shows what was counted -------------------
