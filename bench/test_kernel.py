@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from bench.data import NOW, Corpus, batches, topic
-from bench.measure import Row, at_least
+from bench.measure import Row, at_least, seconds_of
 from bench.stream import fastest_stream
 from spector.clock import MS_PER_DAY, to_ms
 from spector.errors import KernelUnavailableError
@@ -160,9 +159,7 @@ def scan_beside_stream(
     stream: list[float] = []
 
     def beside_the_stream() -> tuple[tuple[Any, ...], dict[str, Any]]:
-        start = time.perf_counter()
-        read(words)
-        stream.append(time.perf_counter() - start)
+        stream.append(seconds_of(lambda: read(words)))
         return (queries[len(stream) % len(queries)],), {}
 
     slow = kernel.name == "reference"
@@ -171,10 +168,8 @@ def scan_beside_stream(
         lambda query: kernel.scan(table, query, 10),
         setup=beside_the_stream,
         rounds=(5 if slow else 50) if large else (10 if slow else 100),
-        id=id,
-        group="scan",
+        id=f"scan/{id}",
         title=title,
-        unit="ms",
         params={
             "records": size,
             "dim": table.stride - HEADER_BYTES,

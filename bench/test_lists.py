@@ -39,12 +39,8 @@ def _measured(
     row.calls(
         call,
         [(i,) for i in range(200)],
-        at_most=2000,
-        budget_s=4,
-        id=f"{name}.{size}",
-        group="lists",
+        id=f"lists/{name}.{size}",
         title=title,
-        unit="ms",
         params={"records": size, "dim": corpus.dim, "threads": 1},
         target=None if goal_ms is None else at_most(goal_ms),
     )

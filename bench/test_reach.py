@@ -23,7 +23,7 @@ import spector
 from bench.conftest import FULL
 from bench.data import Corpus
 from bench.machine import REPO
-from bench.measure import Row, at_least, at_most
+from bench.measure import Row, at_least, at_most, seconds_of
 from bench.stores import NAMESPACE, Stores, open_store
 
 SIZE: Final = 100_000 if FULL else 10_000
@@ -51,7 +51,7 @@ def spoken(scratch: Path, corpus: Corpus) -> Path:
 
 def _info(corpus: Corpus, name: str, title: str, **more: Any) -> dict[str, Any]:
     about = {"records": SIZE, "dim": corpus.dim, "threads": 1}
-    return {"id": f"reach.{name}", "group": "reach", "title": title, "params": about, **more}
+    return {"id": f"reach/reach.{name}", "title": title, "params": about, **more}
 
 
 def test_await(row: Row, corpus: Corpus, path: Path) -> None:
@@ -88,7 +88,6 @@ def test_await(row: Row, corpus: Corpus, path: Path) -> None:
     rates = [(asyncio.run(run()), pool()) for _ in range(3)]
     row.values(
         late,
-        unit="ms",
         **_info(corpus, "await", "a loop is late, with 60 recalls at once"),
         target=at_least(0.95, "of_threads"),
         extra={"of_threads": statistics.median(a / b for a, b in rates)},
@@ -194,7 +193,6 @@ def test_mcp(row: Row, corpus: Corpus, spoken: Path, way: str) -> None:
         client.close()
     row.values(
         [one for one, _ in pairs],
-        unit="ms",
         **_info(
             corpus,
             "mcp" if way == "stdio" else "mcp_http",
@@ -204,10 +202,8 @@ def test_mcp(row: Row, corpus: Corpus, spoken: Path, way: str) -> None:
     )
 
 
-def _ms(call: Callable[[str], object], cue: str) -> float:
-    begun = time.perf_counter()
-    call(cue)
-    return 1000 * (time.perf_counter() - begun)
+def _ms(call: Callable[[Any], object], cue: Any) -> float:
+    return 1000 * seconds_of(lambda: call(cue))
 
 
 @pytest.fixture(scope="module")
@@ -229,7 +225,6 @@ def test_namespace(row: Row, corpus: Corpus, memory: Any, pinned: int) -> None:
     pairs = [(_ms(gated, each), _ms(bare, each)) for each in vectors]
     row.values(
         [one for one, _ in pairs],
-        unit="ms",
         **_info(corpus, "namespace", "recall by vector below a namespace of all"),
         target=at_most(1.03, "times_bare"),
         extra={"times_bare": statistics.median(a / b for a, b in pairs)},
@@ -252,7 +247,6 @@ def test_telemetry(row: Row, corpus: Corpus, path: Path, pinned: int) -> None:
     middle = len(ratios) // 2
     row.values(
         [one for one, _ in pairs],
-        unit="ms",
         **_info(corpus, "telemetry", "recall by vector with telemetry, and without a provider"),
         target=at_most(1.02, "low_95"),
         extra={
@@ -278,7 +272,6 @@ def test_namespaces(row: Row, corpus: Corpus, memory: Any, pinned: int) -> None:
         [()],
         at_most=50,
         budget_s=2,
-        unit="ms",
         **_info(corpus, "namespaces", "list the namespaces"),
         target=at_most(20),
     )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from datetime import date
 from typing import Any, Final, NamedTuple
 
-from bench.cognition.score import data
+from bench.data import data_root, json_lines
 from spector.language.dates import DateExpression, dates_in
 
 __all__ = ["Free", "Given", "free", "given"]
@@ -56,9 +55,8 @@ class Free(NamedTuple):
         return 2 * self.right / max(1, self.right + self.wrong + self.timed + self.total)
 
 
-def _rows(name: str) -> list[dict[str, Any]]:
-    path = data() / "cognition/dates" / name
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+def _rows(language: str) -> list[dict[str, Any]]:
+    return json_lines(data_root() / f"cognition/dates/recognizers_{language}.jsonl")
 
 
 def _values(entity: dict[str, Any]) -> list[tuple[str | None, ...]]:
@@ -92,7 +90,7 @@ def _is_right(found: DateExpression, entity: dict[str, Any]) -> bool:
 def given(language: str) -> dict[str, Given]:
     """The spans of the set, read alone: ``date`` and ``daterange``."""
     counts = {kind: [0, 0, 0] for kind in _KINDS}
-    for row in _rows(f"recognizers_{language}.jsonl"):
+    for row in _rows(language):
         today = date.fromisoformat(row["reference"][:10])
         for entity in row["results"]:
             if entity["type"] not in _KINDS or not _values(entity):
@@ -119,7 +117,7 @@ def _whole(text: str, found: Sequence[DateExpression]) -> DateExpression | None:
 def free(language: str) -> Free:
     """Dates found in the sentences of the set, without their spans."""
     right = wrong = timed = total = false = empty = 0
-    for row in _rows(f"recognizers_{language}.jsonl"):
+    for row in _rows(language):
         today = date.fromisoformat(row["reference"][:10])
         found = dates_in(row["input"], today, turkish=language == "tr")
         empty += not row["results"]

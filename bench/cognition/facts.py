@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 import spector
-from bench.cognition.score import Score, data, scores
-from bench.data import NOW
+from bench.cognition.score import Score, scores
+from bench.data import NOW, data_root
 from spector.clock import ManualClock
 
 #: words behind which the value of a fact stands
@@ -42,7 +42,7 @@ class Asked(NamedTuple):
 
 def asked(size: str, hops: str = "sh") -> Asked:
     """``size``: 6k or 32k. ``hops``: sh, one, or mh, several."""
-    sets = json.loads((data() / "cognition/factconsolidation/facts.json").read_text("utf-8"))
+    sets = json.loads((data_root() / "cognition/factconsolidation/facts.json").read_text("utf-8"))
     lines = sets[f"sh_{size}"]["context"].splitlines()
     facts = [found[1] for line in lines if (found := re.match(r"\d+\. (.+)", line))]
     chosen = sets[f"{hops}_{size}"]

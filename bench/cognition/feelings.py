@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from bench.cognition import train_emotion
-from bench.cognition.score import Score, data, scores
+from bench.cognition.score import Score, scores
+from bench.data import data_root
 from bench.judge.hands import auc
 from spector.language.emotion import emotion_in
 from spector.language.emotion.detection import LABELS
@@ -16,7 +17,7 @@ __all__ = ["english_feelings"]
 
 def english_feelings() -> list[Score]:
     """Rows 1 and 2: trained on the training part alone, judged on the development part."""
-    folder = data() / "cognition/goemotions_ekman"
+    folder = data_root() / "cognition/goemotions_ekman"
     embedder = MiniLMEmbedder()
     parts = [train_emotion.read(folder / name) for name in ("train12k.tsv", "dev.tsv")]
     learnt, judged = (train_emotion.ready(each, embedder) for each in parts)

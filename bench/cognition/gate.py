@@ -6,16 +6,16 @@ them here; figures are given for each attribute's author-made group, so that the
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bench.cognition.facts import asked, changed_pairs
-from bench.cognition.score import Score, data, scores
+from bench.cognition.score import Score, scores
+from bench.data import data_root, json_lines
 from bench.recall.sets import load
 from spector.language.cues import need_gate
 from spector.language.statements import is_question
@@ -71,11 +71,6 @@ def macro_f1(gold: Sequence[str], found: Sequence[str]) -> float:
     return sum(scores) / max(1, len(scores))
 
 
-def gate_pairs() -> list[dict[str, Any]]:
-    text = (data() / "cognition/gate/gate.jsonl").read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
-
-
 def shares(gold: Sequence[str], found: Sequence[str]) -> tuple[float, float]:
     """(updates that are strengthened or skipped, others that are superseded)."""
     pairs = list(zip(gold, found, strict=True))
@@ -87,7 +82,7 @@ def shares(gold: Sequence[str], found: Sequence[str]) -> tuple[float, float]:
 
 def gate_rows() -> list[Score]:
     """Row 13: the gate on pairs of three authors; rules are fitted to none of them."""
-    pairs = gate_pairs()
+    pairs = json_lines(data_root() / "cognition/gate/gate.jsonl")
     found = [label_of(each["old"], each["new"]) for each in pairs]
     out = []
     for name in ("en", "tr", ""):
@@ -144,7 +139,7 @@ def _random_row() -> list[Score]:
 def near_duplicates() -> list[Score]:
     """Row 14: cosine, less a tenth for other numbers; and what bands of likeness would merge."""
     rows = []
-    for line in (data() / "cognition/stsbenchmark" / _STS).read_text("utf-8").splitlines():
+    for line in (data_root() / "cognition/stsbenchmark" / _STS).read_text("utf-8").splitlines():
         parts = line.split("\t")
         rows.append((float(parts[4]), parts[5], parts[6]))
     embedder = MiniLMEmbedder()

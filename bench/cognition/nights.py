@@ -3,7 +3,7 @@
     python -m bench.cognition.nights [--sets locomo beam] [--stores N] [--keep]
 
 Each conversation is observed at its own times, once: it is kept beside the vectors (see
-``bench.recall.vectors``), and made anew when what observes has changed. Every experiment works on a
+``bench.vectors``), and made anew when what observes has changed. Every experiment works on a
 copy. Recall is any@10 of what a budget leaves, divided by any@10 with everything at the same time.
 
 * months: six months of nights with a budget of half and of three tenths of its memories.
@@ -38,8 +38,8 @@ from bench.cognition.score import Score, scores
 from bench.machine import REPO
 from bench.recall.sets import load
 from bench.recall.shape import Question, Store
-from bench.recall.vectors import Memoised, default_folder
 from bench.results import RESULTS
+from bench.vectors import Memoised, default_folder
 from spector import Config, ManualClock, Memory, MemoryRecord, SleepConfig
 from spector.providers import MiniLMEmbedder
 

@@ -9,7 +9,6 @@ those of the run that the product chooses: the nearest one that succeeded, else 
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -18,9 +17,9 @@ from typing import Any, Final
 import numpy as np
 
 import spector
-from bench.cognition.score import Score, data, scores
-from bench.data import NOW
-from bench.recall.vectors import Memoised
+from bench.cognition.score import Score, scores
+from bench.data import NOW, data_root, json_lines
+from bench.vectors import Memoised
 from spector import ManualClock
 from spector.providers import MiniLMEmbedder
 
@@ -36,8 +35,7 @@ Task = tuple[str, str, frozenset[str]]
 
 
 def _lines(name: str) -> list[dict[str, Any]]:
-    path = data() / "cognition/procedures" / name
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+    return json_lines(data_root() / "cognition/procedures" / name)
 
 
 def writing(tools: Sequence[str]) -> frozenset[str]:

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.cognition.score import data
+from bench.data import data_root
 from bench.machine import REPO
 from spector.language.formation.persons import (
     FEATURES,
@@ -84,7 +84,7 @@ def _fits(cluster: Cluster, word: str) -> bool:
 
 def gap() -> list[Pronoun]:
     """The pronouns of GAP's development part; two names of each are given."""
-    path = data() / "cognition/gap/gap-development.tsv"
+    path = data_root() / "cognition/gap/gap-development.tsv"
     found = []
     folds = np.random.RandomState(0).randint(0, FOLDS, 2000)
     with path.open(encoding="utf-8", newline="") as file:
@@ -147,7 +147,7 @@ def _spelled(tokens: Sequence[Sequence[str]]) -> tuple[str, list[list[int]]]:
 
 def friends_mentions() -> Iterator[Mention]:
     """The singular mentions of the dialogues."""
-    path = data() / "cognition/friends_coref/dev.json"
+    path = data_root() / "cognition/friends_coref/dev.json"
     for n, episode in enumerate(json.loads(path.read_text(encoding="utf-8"))["episodes"]):
         for scene in episode["scenes"]:
             yield from _of_scene(n, scene["utterances"])

@@ -8,9 +8,10 @@ from typing import Final
 from bench.cognition import facts, feelings, formation, nights, procedures, train_entities, voices
 from bench.cognition.gate import gate_rows, near_duplicates
 from bench.cognition.keeping import keeping_rows
-from bench.cognition.score import Score, data, scores
+from bench.cognition.score import Score, scores
 from bench.cognition.speed import speed_rows
 from bench.cognition.updates import update_rows
+from bench.data import data_root
 from spector.language.entities import LEAST, rule_mentions
 from spector.providers import MiniLMEmbedder
 
@@ -73,7 +74,7 @@ def untyped_f1(sentences: Iterable[tuple[list[str], list[str]]]) -> float:
 def turkish_entities() -> list[Score]:
     """Row 5: rules alone; dates and numbers, which the set counts as names, are not looked for."""
     sentences: list[tuple[list[str], list[str]]] = [([], [])]
-    path = data() / "cognition/turkish_wiki_ner/dev.conll"
+    path = data_root() / "cognition/turkish_wiki_ner/dev.conll"
     for line in path.read_text(encoding="utf-8").splitlines():
         word, _, label = line.strip().rpartition("\t")
         if word:

@@ -1,18 +1,15 @@
-"""One figure of the scoreboard beside its floor and its goal, and where the sets lie."""
+"""One figure of the scoreboard beside its floor and its goal."""
 
 from __future__ import annotations
 
 import operator
-import os
 import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from bench.machine import REPO
-
-__all__ = ["Score", "data", "scores"]
+__all__ = ["Score", "scores"]
 
 _BOARD: Final = Path(__file__).with_name("board.md")
 _BOUND: Final = re.compile(r"\{(\w+)(>=|<=|>)([-\w.]+)(?::(.*?))?\}")
@@ -54,8 +51,3 @@ def scores(of: str, **figures: Any) -> list[Score]:
 def _lines() -> list[list[str]]:
     rows = [line for line in _BOARD.read_text(encoding="utf-8").splitlines() if line[:1] == "|"]
     return [line.strip("| ").split(" | ") for line in rows[2:]]
-
-
-def data() -> Path:
-    """The folder of the sets."""
-    return Path(os.environ.get("SPECTOR_DATA", REPO.parent / "shared" / "data"))

@@ -13,7 +13,6 @@ import json
 import shutil
 import statistics
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,8 +20,9 @@ from typing import Any, Final
 
 import spector
 from bench import machine
-from bench.cognition.score import Score, data, scores
-from bench.data import NOW, Corpus, batches, load_corpus
+from bench.cognition.score import Score, scores
+from bench.data import NOW, Corpus, batches, data_root, load_corpus
+from bench.measure import seconds_of
 from bench.stores import BUILD_BATCH, open_store
 from spector.clock import ManualClock
 
@@ -73,7 +73,9 @@ class Costs:
 
 def messages() -> list[dict[str, str]]:
     """Turns of MemoryBank's English chats, in their order, each text once."""
-    people = json.loads((data() / "memorybank_en/memory_bank_en.json").read_text(encoding="utf-8"))
+    people = json.loads(
+        (data_root() / "memorybank_en/memory_bank_en.json").read_text(encoding="utf-8")
+    )
     found: dict[str, str] = {}
     for person in people.values():
         for turns in person["history"].values():
@@ -150,9 +152,7 @@ def _in_turns(calls: Sequence[Callable[[], Any]], n: int) -> list[float]:
     """Seconds of each of two calls; which is first depends on n."""
     times = [0.0, 0.0]
     for at in (n % 2, 1 - n % 2):
-        began = time.perf_counter()
-        calls[at]()
-        times[at] = time.perf_counter() - began
+        times[at] = seconds_of(calls[at])
     return times
 
 

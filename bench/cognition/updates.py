@@ -13,8 +13,8 @@ from datetime import timedelta
 from typing import Any, Final
 
 import spector
-from bench.cognition.score import Score, data, scores
-from bench.data import NOW
+from bench.cognition.score import Score, scores
+from bench.data import NOW, data_root
 from bench.recall.sets import load
 from bench.recall.shape import Store
 from spector.clock import ManualClock
@@ -93,7 +93,7 @@ def update_rows() -> list[Score]:
     """Rows 15 and 16, over all chats."""
     total = Counter[str]()
     for store in load("beam").stores:
-        path = data() / f"beam_100k/probing_{store.name.removeprefix('beam-')}.json"
+        path = data_root() / f"beam_100k/probing_{store.name.removeprefix('beam-')}.json"
         total += measured(store, json.loads(path.read_text(encoding="utf-8")))
     updates, pairs = max(1, total["updates"]), max(1, total["pairs"])
     rate = 100 * total["false"] / max(1, total["messages"])

@@ -7,7 +7,6 @@ those of development. Row 25 is a promise: what was observed is found at least a
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
@@ -16,6 +15,7 @@ from typing import Any, Final
 
 import spector
 from bench.cognition.score import Score, scores
+from bench.data import json_lines
 from spector.clock import ManualClock
 
 __all__ = ["chats", "messages", "pairs"]
@@ -29,8 +29,7 @@ _DULL: Final = 0.2
 
 
 def rows_of(name: str, part: str) -> list[dict[str, Any]]:
-    text = (_FOLDER / part / f"{name}.jsonl").read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
+    return json_lines(_FOLDER / part / f"{name}.jsonl")
 
 
 def _on_each(measure: Callable[[str], Iterator[Score]]) -> Callable[[], list[Score]]:

@@ -5,7 +5,6 @@ A hand is one writer with one persona; README.md is the data card.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.data import json_lines
 from spector.records import RELATIONS
 
 __all__ = [
@@ -52,8 +52,7 @@ def pairs_of() -> dict[str, list[dict[str, Any]]]:
 def rows_of(kind: str) -> dict[str, list[dict[str, Any]]]:
     """Hand -> its ``pairs``, ``messages`` or ``meant``, in order; hands by name."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for line in (_FOLDER / f"{kind}.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    for row in json_lines(_FOLDER / f"{kind}.jsonl"):
         found.setdefault(row["hand"], []).append(row)
     return dict(sorted(found.items()))
 

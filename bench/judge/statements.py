@@ -24,6 +24,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.data import json_lines
 from bench.judge.hands import TURKISH, fitted, rows_of
 from spector.language.entities import Seen, split_words
 from spector.language.entities.words import AFFIXES, SHAPES, affix_buckets, shape_features
@@ -515,8 +516,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         head = load_statement_head()
         assert head is not None
         for path in _ASIDE:
-            rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-            texts = [text_of({"hand": "", "facts": [], **each}) for each in rows]
+            texts = [text_of({"hand": "", "facts": [], **each}) for each in json_lines(path)]
             vectors = embedder.word_vectors_of([each.words for each in texts])
             print(path.parent.name)
             print(*figures("frames", texts, found_by_frames(texts)), sep="\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 from collections.abc import Callable, Iterator
@@ -13,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from bench.machine import REPO
+from bench.data import data_root, json_lines
 from bench.recall.shape import DataSet, Item, Question, Store
 
 #: LoCoMo's numbers for its kinds of questions
@@ -41,18 +40,12 @@ class NoDataError(Exception):
     """The sets are not on this machine."""
 
 
-def data_root() -> Path:
-    """The folder of the sets: ``SPECTOR_DATA``, else beside the repository."""
-    named = os.environ.get("SPECTOR_DATA")
-    root = Path(named) if named else REPO.parent / "shared" / "data"
-    if not root.is_dir():
-        raise NoDataError(f"no data at {root}; set SPECTOR_DATA to the folder of the sets")
-    return root
-
-
 def load(name: str, root: Path | None = None) -> DataSet:
     """One set by its name in ``LOADERS``."""
-    return LOADERS[name](root or data_root())
+    root = root or data_root()
+    if not root.is_dir():
+        raise NoDataError(f"no data at {root}; set SPECTOR_DATA to the folder of the sets")
+    return LOADERS[name](root)
 
 
 # -- LoCoMo -----------------------------------------------------------------------------------
@@ -225,7 +218,7 @@ def madial(root: Path, *, named: bool = False) -> DataSet:
     """
     set_name = "madial-named" if named else "madial"
     items = []
-    for line in _lines(root / "madial" / "memory_en.jsonl"):
+    for line in json_lines(root / "madial" / "memory_en.jsonl"):
         for number, memory in line.items():
             time = datetime.fromisoformat(memory["time"]).replace(tzinfo=UTC)
             items.append((time, int(number), memory["event"]))
@@ -239,7 +232,7 @@ def madial(root: Path, *, named: bool = False) -> DataSet:
     )
     known = {item.id for item in store.items}
     questions, notes = [], []
-    for n, talk in enumerate(_lines(root / "madial" / "dialogue_en.jsonl")):
+    for n, talk in enumerate(json_lines(root / "madial" / "dialogue_en.jsonl")):
         gold = tuple(dict.fromkeys(str(each) for each in talk["relevant-id"]))
         lost = [each for each in gold if each not in known]
         if lost:
@@ -331,10 +324,6 @@ def _with(chat: Store, name: str, said: dict[str, str], draw: random.Random) -> 
         before = items[place]
         items.insert(place, Item(topic, text, "user", before.session, before.time, 0))
     return Store(name, tuple(replace(item, order=n) for n, item in enumerate(items)))
-
-
-def _lines(path: Path) -> list[Any]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
 
 
 LOADERS: Final[dict[str, Callable[[Path], DataSet]]] = {

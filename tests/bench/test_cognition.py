@@ -15,8 +15,9 @@ from bench.cognition import nights
 from bench.cognition.__main__ import main, page_of, renewed
 from bench.cognition.facts import changed_pairs
 from bench.cognition.rows import Score, spans_of, untyped_f1
-from bench.cognition.score import data, scores
+from bench.cognition.score import scores
 from bench.cognition.speed import Costs, measured, messages
+from bench.data import data_root
 from bench.judge.hands import RELATIONS, TURKISH, auc, balanced, overlap_auc, pairs_of, replaces
 
 
@@ -138,7 +139,7 @@ def test_ratios_are_of_medians_and_of_the_same_messages() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (data() / "memorybank_en").is_dir(), reason="needs SPECTOR_DATA")
+@pytest.mark.skipif(not (data_root() / "memorybank_en").is_dir(), reason="needs SPECTOR_DATA")
 def test_each_message_is_timed_on_both_sides(tmp_path: Path) -> None:
     assert len(messages()) > 1000
     found = measured(tmp_path, records=200, singles=12, rounds=1)
