@@ -5,6 +5,9 @@ A hand is one writer with one persona; README.md is the data card.
 
 from __future__ import annotations
 
+import argparse
+import hashlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,10 +22,14 @@ from spector.records import RELATIONS
 __all__ = [
     "RELATIONS",
     "TURKISH",
+    "asked_to_check",
     "auc",
     "balanced",
     "counts_of",
+    "digest_of",
     "fitted",
+    "halves",
+    "keep",
     "overlap_auc",
     "pairs_of",
     "replaces",
@@ -55,6 +62,30 @@ def rows_of(kind: str) -> dict[str, list[dict[str, Any]]]:
     for row in json_lines(_FOLDER / f"{kind}.jsonl"):
         found.setdefault(row["hand"], []).append(row)
     return dict(sorted(found.items()))
+
+
+def digest_of(data: Any) -> str:
+    """SHA-256 of what a head has learnt from."""
+    return hashlib.sha256(json.dumps(data, ensure_ascii=False).encode()).hexdigest()
+
+
+def keep(path: Path, about: Mapping[str, Any], weights: Mapping[str, NDArray[Any]]) -> None:
+    """Write a head: its weights, and what is said of them as JSON."""
+    text = np.frombuffer(json.dumps(about, sort_keys=True).encode(), np.uint8)
+    path.parent.mkdir(exist_ok=True)
+    np.savez_compressed(path, allow_pickle=False, about=text, **weights)
+    print(f"{path.name}: {path.stat().st_size} bytes")
+
+
+def halves(weights: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.float16]]:
+    return {name: each.astype(np.float16) for name, each in weights.items()}
+
+
+def asked_to_check(doc: str, arguments: Sequence[str] | None = None) -> bool:
+    """Whether a program is asked for its figures only; ``doc``: its docstring."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="print the figures, write nothing")
+    return bool(parser.parse_args(arguments).check)
 
 
 def balanced() -> dict[str, list[dict[str, Any]]]:

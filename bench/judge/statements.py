@@ -11,8 +11,6 @@ were put aside. Deterministic: a fixed seed, one thread. The extra ``[train]`` h
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
 import math
 import re
 from collections import Counter
@@ -25,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.data import json_lines
-from bench.judge.hands import TURKISH, fitted, rows_of
+from bench.judge.hands import TURKISH, digest_of, fitted, halves, keep, rows_of
 from spector.language.entities import Seen, split_words
 from spector.language.entities.words import AFFIXES, SHAPES, affix_buckets, shape_features
 from spector.language.frames import extract
@@ -502,8 +500,7 @@ def figures(
 
 def digest() -> str:
     """SHA-256 of the data."""
-    data = json.dumps(rows_of("messages"), ensure_ascii=False)
-    return hashlib.sha256(data.encode()).hexdigest()
+    return digest_of(rows_of("messages"))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -548,12 +545,8 @@ def write(
     if not kept:
         return
     about = {"version": VERSION, "sha256": digest(), "fingerprint": head.fingerprint}
-    said = np.frombuffer(json.dumps(about, sort_keys=True).encode(), np.uint8)
     weights = {**head.weights, "sure": sure(signs_of(head, texts, vectors))}
-    halves = {name: each.astype(np.float16) for name, each in weights.items()}
-    OUT.parent.mkdir(exist_ok=True)
-    np.savez_compressed(OUT, allow_pickle=False, about=said, **halves)
-    print(f"{OUT.name}: {OUT.stat().st_size} bytes")
+    keep(OUT, about, halves(weights))
 
 
 if __name__ == "__main__":
