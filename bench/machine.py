@@ -28,7 +28,7 @@ _CPU_FLAGS: Final = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_vpopc
 
 def describe_machine() -> dict[str, Any]:
     """CPU, memory, disk and system, with the two limits that bound a store: bandwidth and sync."""
-    cpu = _cpu_facts()
+    cpu, release = _cpu_facts(), ".".join(platform.release().split(".")[:2])
     with one_core():
         name, gb_per_s = memory_bandwidth()
     return {
@@ -38,7 +38,7 @@ def describe_machine() -> dict[str, Any]:
         "cores_allowed": len(os.sched_getaffinity(0)),
         "l3_cache": _read("/sys/devices/system/cpu/cpu0/cache/index3/size") or "unknown",
         "ram_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
-        "system": f"{platform.system()} {_major_minor(platform.release())} {platform.machine()}",
+        "system": f"{platform.system()} {release} {platform.machine()}",
         "huge_pages": _read("/sys/kernel/mm/transparent_hugepage/enabled") or "unknown",
         "stream_gb_per_s": round(gb_per_s, 2),
         "stream_reader": name,
@@ -169,10 +169,6 @@ def _cpu_facts() -> dict[str, Any]:
             flags = value
     present = set(flags.split())
     return {"model": model, "flags": [flag for flag in _CPU_FLAGS if flag in present]}
-
-
-def _major_minor(release: str) -> str:
-    return ".".join(release.split(".")[:2])
 
 
 def _read(path: str) -> str:

@@ -21,6 +21,7 @@ from spector.kernel.contract.scanner import Kernel, Part, PartTable
 from spector.kernel.dispatch import load_kernel
 from spector.layout import HEADER_BYTES, RECORD_DTYPE, TierCode, stride_of
 
+pytestmark = pytest.mark.usefixtures("pinned")
 PARTITION_RECORDS = 10_000
 BACKENDS = ("native", "numba", "reference")
 
@@ -99,13 +100,7 @@ def record_block(corpus: Corpus, start: int, stop: int, total: int, copies: int)
 @pytest.mark.parametrize("tagged", [False, True], ids=["all", "tag"])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_scan(
-    row: Row,
-    scanned: Scanned,
-    corpus: Corpus,
-    scan_size: int,
-    backend: str,
-    tagged: bool,
-    pinned: int,
+    row: Row, scanned: Scanned, corpus: Corpus, scan_size: int, backend: str, tagged: bool
 ) -> None:
     mask = tags_mask([topic(7)]) if tagged else 0
     queries = [
@@ -123,7 +118,7 @@ def test_scan(
 
 
 def test_scan_of_wide_vectors(
-    row: Row, scanned_wide: Scanned, corpus: Corpus, scan_size: int, pinned: int
+    row: Row, scanned_wide: Scanned, corpus: Corpus, scan_size: int
 ) -> None:
     queries = [make_query(now_ms=to_ms(NOW), vector=np.tile(corpus.cues[i], 2)) for i in range(20)]
     scan_beside_stream(

@@ -97,16 +97,20 @@ def test_await(row: Row, corpus: Corpus, path: Path) -> None:
 class Client:
     """A client of a server on its pipes."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *options: str, stdout: int = subprocess.PIPE) -> None:
         self._server = subprocess.Popen(
-            [sys.executable, "-m", "spector.mcp", str(path), "--read-only"],
+            [sys.executable, "-m", "spector.mcp", str(path), "--read-only", *options],
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdout=stdout,
             stderr=subprocess.DEVNULL,
             cwd=REPO,
         )
+        self.connect()
         about = {"clientInfo": {"name": "bench", "version": "1"}, "capabilities": {}}
         self.ask("initialize", {"protocolVersion": "2025-11-25", **about})
+
+    def connect(self) -> None:
+        """Nothing to do on pipes."""
 
     def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         pipes = self._server.stdin, self._server.stdout
@@ -138,25 +142,19 @@ class HttpClient(Client):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port: int = free.getsockname()[1]
-        self._server = subprocess.Popen(
-            [sys.executable, "-m", "spector.mcp", str(path), "--read-only", "--http", str(port)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=REPO,
-        )
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         self._headers = {
             "Content-Type": "application/json",
             "Accept": "application/json, text/event-stream",
         }
+        super().__init__(path, "--http", str(port), stdout=subprocess.DEVNULL)
+
+    def connect(self) -> None:
         for _ in range(600):
             with contextlib.suppress(OSError):
                 self._connection.connect()
                 break
             time.sleep(0.1)
-        about = {"clientInfo": {"name": "bench", "version": "1"}, "capabilities": {}}
-        self.ask("initialize", {"protocolVersion": "2025-11-25", **about})
 
     def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}

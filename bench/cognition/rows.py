@@ -26,13 +26,7 @@ def english_entities() -> list[Score]:
     out = []
     for name, is_typed in (("untyped", False), ("typed", True)):
         precision, recall = train_entities.scores(texts, found, LEAST, typed=is_typed)
-        out += scores(
-            "names",
-            texts=len(texts),
-            way=name,
-            precision=precision,
-            recall=recall,
-        )
+        out += scores("names", texts=len(texts), way=name, precision=precision, recall=recall)
     return out
 
 

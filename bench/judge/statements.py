@@ -431,21 +431,17 @@ def filed_by(
         words = tuple(each for each in split_words(read) if each.start in rows)
         seen = Seen(words, np.array([rows[each.start] for each in words], np.float32))
         found = tagged_statements(read, seen, head, least=least) if words else []
-        out.append([
-            (each.subject.replace("user's ", ""), each.predicate, each.object, each.confidence)
-            for each in (one.statement for one in found)
-        ])  # fmt: skip
+        out.append([_words_of(each.statement) for each in found])
     return out
 
 
 def found_by_frames(texts: Sequence[Text]) -> list[Found]:
-    return [
-        [
-            (each.subject.replace("user's ", ""), each.predicate, each.object, each.confidence)
-            for each in extract(text.text)
-        ]
-        for text in texts
-    ]
+    return [[_words_of(each) for each in extract(text.text)] for text in texts]
+
+
+def _words_of(stated: Any) -> tuple[str, str, str, float]:
+    subject = stated.subject.replace("user's ", "")
+    return subject, stated.predicate, stated.object, stated.confidence
 
 
 def signs_of(
