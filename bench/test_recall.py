@@ -24,21 +24,28 @@ PARTITIONS = 3_650
 def test_recall_of_a_small_store(row: Row, stores: Stores, corpus: Corpus, pinned: int) -> None:
     """End to end: from a vector to the texts of ten hits."""
     with open_store(stores.get(SMALL).path, corpus.dim) as memory:
+        cues = [(None, corpus.cue(i)[1], None) for i in range(200)]
+        _recalls(row, memory, cues, f"small.{SMALL}", "recall by vector, small store", 0.4)
 
-        def recall(vector: Any) -> list[str]:
-            return [hit.text for hit in memory.recall(vector=vector, k=K)]
 
-        vectors = [(corpus.cue(i)[1],) for i in range(200)]
-        for vector in vectors:
-            recall(*vector)
-        row.calls(
-            recall,
-            vectors,
-            id=f"recall/recall.small.{SMALL}",
-            title="recall by vector, small store",
-            params={"records": SMALL, "dim": corpus.dim, "threads": 1, "k": K},
-            target=at_most(0.4),
-        )
+def _recalls(
+    row: Row, memory: Any, cues: list[tuple[Any, ...]], name: str, title: str, goal_ms: float
+) -> None:
+    """A row of recalls by (words, vector, user), each of which was asked once before."""
+
+    def recall(cue: str | None, vector: Any, user: str | None) -> list[str]:
+        return [hit.text for hit in memory.recall(cue, vector=vector, user_id=user, k=K)]
+
+    for each in cues:
+        recall(*each)
+    row.calls(
+        recall,
+        cues,
+        id=f"recall/recall.{name}",
+        title=title,
+        params={"records": len(memory), "dim": len(cues[0][1]), "threads": 1, "k": K},
+        target=at_most(goal_ms),
+    )
 
 
 def test_kernel_call_on_a_small_store(
@@ -170,18 +177,6 @@ def test_recall_of_one_user_among_many(
 ) -> None:
     """What a user's scores are measured by is counted over his memories, for each of 100 users."""
     with open_store(stores.get(store_size, named=True).path, corpus.dim) as memory:
-
-        def recall(cue: str, vector: Any, user: str) -> list[str]:
-            return [hit.text for hit in memory.recall(cue, vector=vector, user_id=user, k=K)]
-
-        asked = [(*corpus.cue(i), user_of(i)) for i in range(200)]
-        for each in asked[:100]:
-            recall(*each)
-        row.calls(
-            recall,
-            asked,
-            id=f"recall/recall.user.{store_size}",
-            title="recall by words of one user in 100",
-            params={"records": store_size, "dim": corpus.dim, "threads": 1, "k": K},
-            target=at_most(5.0),
-        )
+        cues = [(*corpus.cue(i), user_of(i)) for i in range(200)]
+        title = "recall by words of one user in 100"
+        _recalls(row, memory, cues, f"user.{store_size}", title, 5.0)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.data import data_root
+from bench.judge.hands import fitted
 from bench.machine import REPO
 from spector.language.formation.persons import (
     FEATURES,
@@ -208,21 +209,11 @@ class Model(NamedTuple):
 
 
 def fit(pronouns: Sequence[Pronoun]) -> Model:
-    """Logistic regression with a small ridge, by Newton's method: the same on every machine."""
-    rows = [each.row for one in pronouns for each in one.candidates if each.right is not None]
-    right = [each.right for one in pronouns for each in one.candidates if each.right is not None]
-    x = np.hstack([np.array(rows, float), np.ones((len(rows), 1))])
-    y = np.array(right, float)
-    ridge = np.diag([1.0] * len(FEATURES) + [1e-6])
-    weights = np.zeros(x.shape[1])
-    for _ in range(30):
-        p = 1 / (1 + np.exp(-(x @ weights)))
-        slope = x.T @ (p - y) + ridge @ weights
-        step = np.linalg.solve((x * (p * (1 - p))[:, None]).T @ x + ridge, slope)
-        weights = weights - step
-        if np.abs(step).max() < 1e-9:
-            break
-    return Model(weights)
+    """Logistic regression with a small ridge, which leaves the bias alone."""
+    known = [each for one in pronouns for each in one.candidates if each.right is not None]
+    x = np.array([[*each.row, 1.0] for each in known])
+    right = np.array([bool(each.right) for each in known])
+    return Model(fitted(x, right, np.array([1.0] * len(FEATURES) + [1e-6]), rounds=30))
 
 
 def fold_scores(

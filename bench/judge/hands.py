@@ -145,13 +145,18 @@ def _powers(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack([np.ones(len(x)), x, x * x])
 
 
-def fitted(x: NDArray[np.float64], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Weights of a ridge logistic regression, by Newton's method."""
+def fitted(
+    x: NDArray[np.float64],
+    positive: NDArray[np.bool_],
+    ridge: float | NDArray[np.float64] = _RIDGE,
+    rounds: int = 8,
+) -> NDArray[np.float64]:
+    """Weights of a ridge logistic regression, by Newton's method: the same on every machine."""
     weights = np.zeros(x.shape[1])
-    for _ in range(8):
+    for _ in range(rounds):
         p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
         # einsum, for the threads of a matrix product cost more than these sums
-        slope = np.einsum("ij,i", x, p - positive) + _RIDGE * weights
-        bend = np.einsum("ij,i,ik", x, p * (1 - p), x) + _RIDGE * np.eye(len(weights))
+        slope = np.einsum("ij,i", x, p - positive) + ridge * weights
+        bend = np.einsum("ij,i,ik", x, p * (1 - p), x) + ridge * np.eye(len(weights))
         weights -= np.linalg.solve(bend, slope)
     return weights
