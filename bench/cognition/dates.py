@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any, Final, NamedTuple
 
+from bench.cognition.score import Score, scores
 from bench.data import data_root, json_lines
 from spector.language.dates import DateExpression, dates_in
 
-__all__ = ["Free", "Given", "free", "given"]
+__all__ = ["english_dates", "turkish_dates"]
 
 #: words that may stand beside a date in the span of the set
 _BESIDE: Final = frozenset(
@@ -154,3 +155,29 @@ def _is_day(found: DateExpression, entity: dict[str, Any]) -> bool:
         for key in ("value", "start", "end")
     }
     return any(_iso(each.first) in days for each in found.periods)
+
+
+def english_dates() -> list[Score]:
+    """Row 8: Recognizers-Text, development half."""
+    return _dates("en")
+
+
+def turkish_dates() -> list[Score]:
+    """Row 9: the same sets in Turkish."""
+    return _dates("tr")
+
+
+def _dates(language: str) -> list[Score]:
+    spans, text = given(language), free(language)
+    one, many = spans["date"], spans["daterange"]
+    return scores(
+        f"dates {language}",
+        one=one,
+        many=many,
+        text=text,
+        days=one.accuracy,
+        ranges=many.accuracy,
+        precision=(one.right + many.right) / max(1, one.answered + many.answered),
+        f1=text.f1,
+        of_30=30 * text.false / max(1, text.empty),
+    )

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from bench.cognition import facts, feelings, formation, nights, procedures, train_entities, voices
+from bench.cognition import (
+    dates,
+    facts,
+    feelings,
+    nights,
+    procedures,
+    pronouns,
+    train_entities,
+    voices,
+)
 from bench.cognition.gate import gate_rows, near_duplicates
 from bench.cognition.keeping import keeping_rows
 from bench.cognition.score import Score, scores
@@ -83,10 +92,10 @@ ROWS: Final[dict[int, Callable[[], list[Score]]]] = {
     1: feelings.english_feelings,
     4: english_entities,
     5: turkish_entities,
-    6: formation.pronouns_of_prose,
-    7: formation.persons_of_dialogue,
-    8: formation.english_dates,
-    9: formation.turkish_dates,
+    6: pronouns.pronouns_of_prose,
+    7: pronouns.persons_of_dialogue,
+    8: dates.english_dates,
+    9: dates.turkish_dates,
     11: facts.changed_facts,
     13: gate_rows,
     14: near_duplicates,
