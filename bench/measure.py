@@ -2,8 +2,8 @@
 
 A row is made by pytest-benchmark (``Row.calls``, ``Row.rounds``) or given as samples measured
 elsewhere (``Row.samples`` for seconds from another process, ``Row.values`` for bytes and counts).
-All take ``id`` (the group of the page, a slash, and the row's own id), ``title``, ``params``, and, where
-they are not the usual ones, ``unit`` (ms), ``target`` and ``extra``.
+All take ``id`` (the group of the page, a slash, and the row's own id), ``title``, ``params``, and,
+where they are not the usual ones, ``unit`` (ms), ``target`` and ``extra``.
 """
 
 from __future__ import annotations

@@ -27,8 +27,9 @@ _JUDGED_FROM: Final = 1_000_000
 _RECALL_SLACK: Final = 0.01
 _OURS: Final = "spector"
 _METHOD: Final = """\
-Made by `python -m bench.rivals report` from what one run measured of the engines of
-`bench/rivals`. `make bench-rivals` measures (ARGS=--full for a million records).
+Made by `python -m bench.rivals report` from what one run measured of the engines that
+`bench/rivals` has; figures of engines that left it were taken out of the run. `make bench-rivals`
+measures (ARGS=--full for a million records).
 
 - Vectors are sentence embeddings of conversation, copied with Gaussian noise (cosine about 0.93).
   Cues are questions; all contenders get the same ones.
