@@ -7,7 +7,6 @@ embedder; record i is turn ``i mod n`` plus Gaussian noise, renormalised. Everyt
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -31,7 +30,6 @@ NOW: Final = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 #: an agent that remembers this much a day spreads a million memories over 400 daily partitions
 RECORDS_PER_DAY: Final = 2500
 _CHUNK: Final = 10_000
-_CACHE: Final = Path(__file__).resolve().parent / ".cache"
 _SAMPLE: Final = REPO / "spector" / "cli" / "data" / "sample_conversation.jsonl"
 
 
@@ -98,6 +96,16 @@ def reference(i: int) -> str:
     return f"ref{i:07d}"
 
 
+def data_root() -> Path:
+    """The folder of the public sets: ``SPECTOR_DATA``, else beside the repository."""
+    return Path(os.environ.get("SPECTOR_DATA") or REPO.parent / "shared" / "data")
+
+
+def json_lines(path: Path) -> list[Any]:
+    """What a file says that has one value a line."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+
+
 def batches(total: int, size: int) -> Iterator[tuple[int, int]]:
     for start in range(0, total, size):
         yield start, min(start + size, total)
@@ -105,9 +113,12 @@ def batches(total: int, size: int) -> Iterator[tuple[int, int]]:
 
 def load_corpus() -> Corpus:
     """The LoCoMo turns and questions when present, else the bundled sample conversation."""
+    from bench.vectors import Memoised
+    from spector.providers import MiniLMEmbedder
+
     source, turns, cues = _locomo() or _sample()
     texts = [text for text, _ in turns]
-    embedded = _embedded(texts + cues)
+    embedded = Memoised(MiniLMEmbedder()).embed(texts + cues)
     return Corpus(
         source=source,
         texts=tuple(texts),
@@ -119,9 +130,7 @@ def load_corpus() -> Corpus:
 
 
 def _locomo() -> tuple[str, list[tuple[str, str]], list[str]] | None:
-    named = os.environ.get("SPECTOR_DATA")
-    root = Path(named) if named else REPO.parent / "shared" / "data"
-    path = root / "locomo" / "locomo_dev.json"
+    path = data_root() / "locomo" / "locomo_dev.json"
     if not path.is_file():
         return None
     turns: list[tuple[str, str]] = []
@@ -136,27 +145,7 @@ def _locomo() -> tuple[str, list[tuple[str, str]], list[str]] | None:
 
 def _sample() -> tuple[str, list[tuple[str, str]], list[str]]:
     """Every fifth turn of the bundled conversation serves as a cue and is not stored."""
-    lines = [json.loads(line) for line in _SAMPLE.read_text(encoding="utf-8").splitlines() if line]
-    pairs = [(str(line["content"]), str(line.get("role", "user"))) for line in lines]
+    pairs = [(line["content"], line.get("role", "user")) for line in json_lines(_SAMPLE)]
     turns = [pair for place, pair in enumerate(pairs) if place % 5]
     cues = [text for text, _ in pairs[::5]]
     return f"bundled sample, {len(turns)} turns and {len(cues)} cues", turns, cues
-
-
-def _embedded(texts: list[str]) -> NDArray[np.float32]:
-    from spector.providers.minilm import MiniLMEmbedder
-
-    embedder = MiniLMEmbedder()
-    digest = hashlib.sha256(embedder.fingerprint.encode("utf-8"))
-    for text in texts:
-        digest.update(b"\0" + text.encode("utf-8"))
-    path = _CACHE / f"{digest.hexdigest()[:24]}.npy"
-    if path.is_file():
-        cached: NDArray[np.float32] = np.load(path, allow_pickle=False)
-        return cached
-    vectors = embedder.embed(texts)
-    _CACHE.mkdir(exist_ok=True)
-    unfinished = path.with_suffix(f".{os.getpid()}.npy")
-    np.save(unfinished, vectors, allow_pickle=False)
-    unfinished.replace(path)
-    return vectors

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from bench.measure import seconds_of
 from bench.stream import fastest_stream
 
 REPO: Final = Path(__file__).resolve().parent.parent
@@ -27,7 +28,7 @@ _CPU_FLAGS: Final = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_vpopc
 
 def describe_machine() -> dict[str, Any]:
     """CPU, memory, disk and system, with the two limits that bound a store: bandwidth and sync."""
-    cpu = _cpu_facts()
+    cpu, release = _cpu_facts(), ".".join(platform.release().split(".")[:2])
     with one_core():
         name, gb_per_s = memory_bandwidth()
     return {
@@ -37,7 +38,7 @@ def describe_machine() -> dict[str, Any]:
         "cores_allowed": len(os.sched_getaffinity(0)),
         "l3_cache": _read("/sys/devices/system/cpu/cpu0/cache/index3/size") or "unknown",
         "ram_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
-        "system": f"{platform.system()} {_major_minor(platform.release())} {platform.machine()}",
+        "system": f"{platform.system()} {release} {platform.machine()}",
         "huge_pages": _read("/sys/kernel/mm/transparent_hugepage/enabled") or "unknown",
         "stream_gb_per_s": round(gb_per_s, 2),
         "stream_reader": name,
@@ -85,7 +86,7 @@ def memory_bandwidth(size_bytes: int = 512 * 2**20, rounds: int = 7) -> tuple[st
     """The fastest plain reader and its best rate in GB/s over one large array."""
     words = np.ones(size_bytes // 8, np.uint64)
     name, read = fastest_stream(words)
-    best = min(_timed(read, words) for _ in range(rounds))
+    best = min(seconds_of(lambda: read(words)) for _ in range(rounds))
     return name, words.nbytes / best / 1e9
 
 
@@ -95,20 +96,16 @@ def sync_latency_ms(rounds: int = 30) -> float:
     with tempfile.TemporaryFile(dir=scratch_root()) as file:
         for _ in range(rounds):
             os.write(file.fileno(), b"\0" * 4096)
-            start = time.perf_counter()
-            os.fdatasync(file.fileno())
-            times.append(time.perf_counter() - start)
+            times.append(seconds_of(lambda: os.fdatasync(file.fileno())))
     return statistics.median(times) * 1e3
 
 
 def yardstick_ms(rounds: int = 9) -> tuple[float, float]:
     """Best and median time of a fixed piece of pure Python: how fast, and how shared, a core is."""
-    times = []
     with one_core():
-        for _ in range(rounds):
-            start = time.perf_counter()
-            sum(n & 7 for n in range(500_000))
-            times.append((time.perf_counter() - start) * 1e3)
+        times = [
+            1e3 * seconds_of(lambda: sum(n & 7 for n in range(500_000))) for _ in range(rounds)
+        ]
     return min(times), statistics.median(times)
 
 
@@ -162,12 +159,6 @@ def python(*arguments: str) -> list[str]:
     return [sys.executable, *arguments]
 
 
-def _timed(read: Any, words: Any) -> float:
-    start = time.perf_counter()
-    read(words)
-    return time.perf_counter() - start
-
-
 def _cpu_facts() -> dict[str, Any]:
     model, flags = platform.processor() or platform.machine(), ""
     for line in (_read("/proc/cpuinfo") or "").splitlines():
@@ -178,10 +169,6 @@ def _cpu_facts() -> dict[str, Any]:
             flags = value
     present = set(flags.split())
     return {"model": model, "flags": [flag for flag in _CPU_FLAGS if flag in present]}
-
-
-def _major_minor(release: str) -> str:
-    return ".".join(release.split(".")[:2])
 
 
 def _read(path: str) -> str:

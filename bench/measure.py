@@ -2,6 +2,8 @@
 
 A row is made by pytest-benchmark (``Row.calls``, ``Row.rounds``) or given as samples measured
 elsewhere (``Row.samples`` for seconds from another process, ``Row.values`` for bytes and counts).
+All take ``id`` (the group of the page, a slash, and the row's own id), ``title``, ``params``, and,
+where they are not the usual ones, ``unit`` (ms), ``target`` and ``extra``.
 """
 
 from __future__ import annotations
@@ -28,17 +30,13 @@ class Row:
         function: Callable[..., object],
         arguments: Iterable[tuple[Any, ...]],
         *,
-        at_most: int,
-        budget_s: float,
+        at_most: int = 2000,
+        budget_s: float = 4,
         **info: Any,
     ) -> None:
         """Time single calls over cycling arguments: as many as fit the budget, 5 at the least."""
         supply = cycle(arguments)
-        probe = []
-        for _ in range(3):
-            start = time.perf_counter()
-            function(*next(supply))
-            probe.append(time.perf_counter() - start)
+        probe = [seconds_of(lambda: function(*next(supply))) for _ in range(3)]
         rounds = max(5, min(at_most, int(budget_s / max(min(probe), 1e-9))))
         self._describe(info)
         settle()
@@ -62,9 +60,9 @@ class Row:
         self._describe({**info, "samples_s": seconds})
         self._benchmark.pedantic(lambda: None, rounds=1)
 
-    def values(self, values: list[float], *, unit: str, **info: Any) -> None:
+    def values(self, values: list[float], **info: Any) -> None:
         """Take quantities that are not times, in their own unit."""
-        self._describe({**info, "values": values, "unit": unit})
+        self._describe({**info, "values": values})
         self._benchmark.pedantic(lambda: None, rounds=1)
 
     def note(self, **extra: Any) -> None:
@@ -93,7 +91,14 @@ class Row:
     def _describe(self, info: RowInfo) -> None:
         extra = self._benchmark.extra_info.setdefault("extra", {})
         extra.update(info.pop("extra", {}))
-        self._benchmark.extra_info.update(info)
+        group, _, row = info["id"].partition("/")
+        self._benchmark.extra_info.update({"unit": "ms", **info, "id": row, "group": group})
+
+
+def seconds_of(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
 
 
 def settle() -> None:

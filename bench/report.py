@@ -6,7 +6,7 @@ Nothing here is written by hand, and no row is left out: a promise that was miss
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -98,8 +98,8 @@ def docs_block(results: dict[str, Any]) -> str:
     lines = ["## Benchmarks", "", _machine_line(results), "", *_METHOD, ""]
     missed = [row for row in results["rows"] if met(row) is False]
     promised = [row for row in results["rows"] if met(row) is not None]
-    kept = f"{len(promised) - len(missed)} of the {len(promised)} goals that these rows measure"
-    lines += [f"{kept} are met."]
+    kept = len(promised) - len(missed)
+    lines += [f"{kept} of the {len(promised)} goals that these rows measure are met."]
     if missed:
         lines += ["", "Missed:", ""]
         lines += [f"- {_name(row)}: {_verdict(row)}" for row in missed]
@@ -108,7 +108,7 @@ def docs_block(results: dict[str, Any]) -> str:
         rows = sorted((row for row in results["rows"] if row["group"] == group), key=_order)
         if rows:
             lines += ["", f"### {title}", "", *_table(rows)]
-    lines += ["", "### The run", "", *_run_facts(results)]
+    lines += ["", "### The run", "", *table("fact|value", _run_facts(results).items())]
     return "\n".join(lines) + "\n"
 
 
@@ -129,21 +129,28 @@ def _order(row: dict[str, Any]) -> tuple[int, int]:
     return list(GROUPS).index(row["group"]), row["params"].get("records", 0)
 
 
+def table(head: str, rows: Iterable[Sequence[str]]) -> list[str]:
+    """Lines of a Markdown table; columns whose name ends with a colon are aligned to the right."""
+    names = head.split("|")
+    rule = "|".join("--:" if each.endswith(":") else "---" for each in names)
+    named = (each.removesuffix(":") for each in names)
+    body = [f"| {' | '.join(row)} |" for row in (named, *rows)]
+    return [body[0], f"|{rule}|", *body[1:]]
+
+
 def _table(rows: Iterable[dict[str, Any]]) -> list[str]:
-    lines = [
-        "| what | over | p50 | p99 | best | CPU p50 | unit | promised |",
-        "|---|---|--:|--:|--:|--:|---|---|",
-    ]
-    for row in rows:
-        stats = row["stats"]
-        cells = [
+    cells = (
+        [
             row["title"],
             _over(row),
-            *(number(stats[name]) for name in ("p50", "p99", "best")),
+            *(number(row["stats"][name]) for name in ("p50", "p99", "best")),
+            number(row["cpu_p50"]) if "cpu_p50" in row else "",
+            row["unit"],
+            _verdict(row),
         ]
-        cells.append(number(row["cpu_p50"]) if "cpu_p50" in row else "")
-        lines.append("| " + " | ".join([*cells, row["unit"], _verdict(row)]) + " |")
-    return lines
+        for row in rows
+    )
+    return table("what|over|p50:|p99:|best:|CPU p50:|unit|promised", cells)
 
 
 def _failures(results: dict[str, Any]) -> list[str]:
@@ -153,32 +160,34 @@ def _failures(results: dict[str, Any]) -> list[str]:
     return ["", "Not measured in this run:", "", *(f"- {f['test']}: {f['why']}" for f in failed)]
 
 
-def _run_facts(results: dict[str, Any]) -> list[str]:
-    machine, versions = results["machine"], results["versions"]
-    lines = ["| fact | value |", "|---|---|"]
-    facts = {
+def _run_facts(results: dict[str, Any]) -> dict[str, str]:
+    return {
         "mode": results["mode"],
         "started": results["started"],
         "took": f"{results['elapsed_s']:.0f} s",
         "commit": results["commit"] + (" with local changes" if results["dirty"] else ""),
         "data": results["data"],
         "kernel": results.get("kernel", "unknown"),
-        **{_plain(name): _value(value) for name, value in machine.items()},
+        **{_plain(name): _value(value) for name, value in results["machine"].items()},
         "load before / after": " / ".join(str(load) for load in results.get("load_average", [])),
-        **versions,
+        **results["versions"],
     }
-    return [*lines, *(f"| {name} | {value} |" for name, value in facts.items())]
+
+
+def machine_line(results: dict[str, Any], software: str, mode: str = "") -> str:
+    """The machine, the software with its commit, and the day."""
+    machine = results["machine"]
+    return (
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['ram_gb']:.0f} GB, streaming read "
+        f"{machine['stream_gb_per_s']:.1f} GB/s on one core; Python {results['versions']['python']}"
+        f", {software}; commit {results['commit'][:10]}{'+' if results['dirty'] else ''}, "
+        f"{results['started'][:10]}{mode}."
+    )
 
 
 def _machine_line(results: dict[str, Any]) -> str:
-    machine, versions = results["machine"], results["versions"]
-    return (
-        f"{machine['cpu']}, {machine['cores']} cores, {machine['ram_gb']:.0f} GB, streaming read "
-        f"{machine['stream_gb_per_s']:.1f} GB/s on one core; Python {versions['python']}, "
-        f"NumPy {versions['numpy']}, SQLite {versions['sqlite']}; commit {results['commit'][:10]}"
-        f"{'+' if results['dirty'] else ''}, {results['started'][:10]}, {results['mode']} run."
-        f"{_sharing(results)}"
-    )
+    software = "NumPy {numpy}, SQLite {sqlite}".format_map(results["versions"])
+    return machine_line(results, software, f", {results['mode']} run") + _sharing(results)
 
 
 def _sharing(results: dict[str, Any]) -> str:

@@ -90,12 +90,20 @@ def load(path: Path) -> dict[str, Any]:
     return results
 
 
-def newest_full(folder: Path = RESULTS) -> Path:
-    """The last full run; names begin with their date, so they sort by it."""
-    found = sorted(folder.glob("*-full.json"))
+def all_of(pattern: str, maker: str, folder: Path = RESULTS) -> list[Path]:
+    """Runs that are kept, the newest first: names hold their date.
+
+    Raises:
+        FileNotFoundError: there is none; it names the command that makes one.
+    """
+    found = sorted(folder.glob(pattern), reverse=True)
     if not found:
-        raise FileNotFoundError(f"no full run in {folder.name}/; make one: python -m bench --full")
-    return found[-1]
+        raise FileNotFoundError(f"no {pattern} in {folder.name}/; make one: {maker}")
+    return found
+
+
+def newest_full(folder: Path = RESULTS) -> Path:
+    return all_of("*-full.json", "python -m bench --full", folder)[0]
 
 
 def _row(entry: dict[str, Any]) -> dict[str, Any]:

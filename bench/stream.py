@@ -5,13 +5,14 @@ A slow yardstick would flatter the scan, so several readers compete and the fast
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from bench.measure import seconds_of
 
 Reader = Callable[[NDArray[np.uint64]], int]
 _LAPS: Final = 3
@@ -30,16 +31,11 @@ def fastest_stream(words: NDArray[np.uint64]) -> tuple[str, Reader]:
 
     All of ``words`` is read, because what wins within the caches need not win beyond them.
     """
-    times = {}
-    for name, read in readers().items():
-        laps = []
-        for _ in range(_LAPS):
-            start = time.perf_counter()
-            read(words)
-            laps.append(time.perf_counter() - start)
-        times[name] = min(laps)
-    best = min(times, key=lambda name: times[name])
-    return best, readers()[best]
+
+    def fastest_lap(reader: tuple[str, Reader]) -> float:
+        return min(seconds_of(lambda: reader[1](words)) for _ in range(_LAPS))
+
+    return min(readers().items(), key=fastest_lap)
 
 
 @lru_cache(maxsize=1)

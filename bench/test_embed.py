@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import time
 from typing import Any
 
 import pytest
 
 from bench.data import Corpus
 from bench.machine import one_core
-from bench.measure import Row
+from bench.measure import Row, seconds_of
 
 CORES = len(os.sched_getaffinity(0))
 
@@ -32,10 +31,8 @@ def test_cue(row: Row, single: Any, corpus: Corpus, pinned: int) -> None:
         [(text,) for text in corpus.cue_texts[:200]],
         at_most=200,
         budget_s=10,
-        id="embed.cue",
-        group="embed",
+        id="embed/embed.cue",
         title="embedding one cue (a question), no cache",
-        unit="ms",
         params={"dim": corpus.dim, "threads": 1},
     )
 
@@ -53,8 +50,7 @@ def test_bulk(row: Row, corpus: Corpus, full: bool, threads: int) -> None:
         row.rounds(
             lambda: embedder.embed(texts),
             rounds=3,
-            id=f"embed.bulk.{threads}",
-            group="embed",
+            id=f"embed/embed.bulk.{threads}",
             title="embedding turns of conversation in bulk",
             unit="texts/s",
             work=len(texts),
@@ -70,7 +66,5 @@ def test_bulk(row: Row, corpus: Corpus, full: bool, threads: int) -> None:
         embedder = MiniLMEmbedder(threads=1)
         some = texts[:200]
         embedder.embed(some[:1])
-        start = time.perf_counter()
-        for text in some:
-            embedder.embed([text])
-        row.note(one_at_a_time_per_s=len(some) / (time.perf_counter() - start))
+        spent = seconds_of(lambda: [embedder.embed([text]) for text in some])
+        row.note(one_at_a_time_per_s=len(some) / spent)

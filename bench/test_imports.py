@@ -120,8 +120,7 @@ def test_import_of_files(
         lambda memory: import_files(memory, path),
         setup=fresh,
         rounds=3 if size <= 1_000 or (full and size <= 10_000) else 1,
-        id=f"import.{write.__name__}.{size}",
-        group="import",
+        id=f"import/import.{write.__name__}.{size}",
         title={
             "chat": "an export of ChatGPT",
             "notes": "a vault of Markdown",

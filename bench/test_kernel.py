@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from bench.data import NOW, Corpus, batches, topic
-from bench.measure import Row, at_least
+from bench.measure import Row, at_least, seconds_of
 from bench.stream import fastest_stream
 from spector.clock import MS_PER_DAY, to_ms
 from spector.errors import KernelUnavailableError
@@ -22,6 +21,7 @@ from spector.kernel.contract.scanner import Kernel, Part, PartTable
 from spector.kernel.dispatch import load_kernel
 from spector.layout import HEADER_BYTES, RECORD_DTYPE, TierCode, stride_of
 
+pytestmark = pytest.mark.usefixtures("pinned")
 PARTITION_RECORDS = 10_000
 BACKENDS = ("native", "numba", "reference")
 
@@ -100,13 +100,7 @@ def record_block(corpus: Corpus, start: int, stop: int, total: int, copies: int)
 @pytest.mark.parametrize("tagged", [False, True], ids=["all", "tag"])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_scan(
-    row: Row,
-    scanned: Scanned,
-    corpus: Corpus,
-    scan_size: int,
-    backend: str,
-    tagged: bool,
-    pinned: int,
+    row: Row, scanned: Scanned, corpus: Corpus, scan_size: int, backend: str, tagged: bool
 ) -> None:
     mask = tags_mask([topic(7)]) if tagged else 0
     queries = [
@@ -124,7 +118,7 @@ def test_scan(
 
 
 def test_scan_of_wide_vectors(
-    row: Row, scanned_wide: Scanned, corpus: Corpus, scan_size: int, pinned: int
+    row: Row, scanned_wide: Scanned, corpus: Corpus, scan_size: int
 ) -> None:
     queries = [make_query(now_ms=to_ms(NOW), vector=np.tile(corpus.cues[i], 2)) for i in range(20)]
     scan_beside_stream(
@@ -160,9 +154,7 @@ def scan_beside_stream(
     stream: list[float] = []
 
     def beside_the_stream() -> tuple[tuple[Any, ...], dict[str, Any]]:
-        start = time.perf_counter()
-        read(words)
-        stream.append(time.perf_counter() - start)
+        stream.append(seconds_of(lambda: read(words)))
         return (queries[len(stream) % len(queries)],), {}
 
     slow = kernel.name == "reference"
@@ -171,10 +163,8 @@ def scan_beside_stream(
         lambda query: kernel.scan(table, query, 10),
         setup=beside_the_stream,
         rounds=(5 if slow else 50) if large else (10 if slow else 100),
-        id=id,
-        group="scan",
+        id=f"scan/{id}",
         title=title,
-        unit="ms",
         params={
             "records": size,
             "dim": table.stride - HEADER_BYTES,

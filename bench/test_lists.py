@@ -12,6 +12,7 @@ from bench.data import Corpus, topic
 from bench.measure import Row, at_most
 from bench.stores import NAMESPACE, Stores, key_of, open_store, user_of
 
+pytestmark = pytest.mark.usefixtures("pinned")
 PAGE = 50
 SIZES = (1_000, 100_000, 1_000_000) if FULL else (10_000,)
 #: neighbours in this order are far apart, and it comes to every record
@@ -39,18 +40,14 @@ def _measured(
     row.calls(
         call,
         [(i,) for i in range(200)],
-        at_most=2000,
-        budget_s=4,
-        id=f"{name}.{size}",
-        group="lists",
+        id=f"lists/{name}.{size}",
         title=title,
-        unit="ms",
         params={"records": size, "dim": corpus.dim, "threads": 1},
         target=None if goal_ms is None else at_most(goal_ms),
     )
 
 
-def test_get_by_key(row: Row, corpus: Corpus, named: tuple[int, Any], pinned: int) -> None:
+def test_get_by_key(row: Row, corpus: Corpus, named: tuple[int, Any]) -> None:
     size, memory = named
     _measured(
         row,
@@ -88,9 +85,7 @@ _PAGES: dict[str, tuple[str, Callable[[int], dict[str, Any]], float | None]] = {
 
 @pytest.mark.parametrize("order", ["oldest", "newest"])
 @pytest.mark.parametrize("kind", _PAGES)
-def test_page(
-    row: Row, corpus: Corpus, named: tuple[int, Any], kind: str, order: str, pinned: int
-) -> None:
+def test_page(row: Row, corpus: Corpus, named: tuple[int, Any], kind: str, order: str) -> None:
     """A page of 50 from the middle of the list on."""
     size, memory = named
     title, keywords, goal_ms = _PAGES[kind]
@@ -136,7 +131,7 @@ _COUNTS: dict[str, tuple[str, Callable[[int], dict[str, Any]], float | None]] = 
 
 
 @pytest.mark.parametrize("kind", _COUNTS)
-def test_count(row: Row, corpus: Corpus, named: tuple[int, Any], kind: str, pinned: int) -> None:
+def test_count(row: Row, corpus: Corpus, named: tuple[int, Any], kind: str) -> None:
     size, memory = named
     title, keywords, goal_ms = _COUNTS[kind]
     _measured(

@@ -23,7 +23,7 @@ import spector
 from bench.conftest import FULL
 from bench.data import Corpus
 from bench.machine import REPO
-from bench.measure import Row, at_least, at_most
+from bench.measure import Row, at_least, at_most, seconds_of
 from bench.stores import NAMESPACE, Stores, open_store
 
 SIZE: Final = 100_000 if FULL else 10_000
@@ -51,7 +51,7 @@ def spoken(scratch: Path, corpus: Corpus) -> Path:
 
 def _info(corpus: Corpus, name: str, title: str, **more: Any) -> dict[str, Any]:
     about = {"records": SIZE, "dim": corpus.dim, "threads": 1}
-    return {"id": f"reach.{name}", "group": "reach", "title": title, "params": about, **more}
+    return {"id": f"reach/reach.{name}", "title": title, "params": about, **more}
 
 
 def test_await(row: Row, corpus: Corpus, path: Path) -> None:
@@ -88,7 +88,6 @@ def test_await(row: Row, corpus: Corpus, path: Path) -> None:
     rates = [(asyncio.run(run()), pool()) for _ in range(3)]
     row.values(
         late,
-        unit="ms",
         **_info(corpus, "await", "a loop is late, with 60 recalls at once"),
         target=at_least(0.95, "of_threads"),
         extra={"of_threads": statistics.median(a / b for a, b in rates)},
@@ -98,16 +97,20 @@ def test_await(row: Row, corpus: Corpus, path: Path) -> None:
 class Client:
     """A client of a server on its pipes."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *options: str, stdout: int = subprocess.PIPE) -> None:
         self._server = subprocess.Popen(
-            [sys.executable, "-m", "spector.mcp", str(path), "--read-only"],
+            [sys.executable, "-m", "spector.mcp", str(path), "--read-only", *options],
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdout=stdout,
             stderr=subprocess.DEVNULL,
             cwd=REPO,
         )
+        self.connect()
         about = {"clientInfo": {"name": "bench", "version": "1"}, "capabilities": {}}
         self.ask("initialize", {"protocolVersion": "2025-11-25", **about})
+
+    def connect(self) -> None:
+        """Nothing to do on pipes."""
 
     def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         pipes = self._server.stdin, self._server.stdout
@@ -139,25 +142,19 @@ class HttpClient(Client):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port: int = free.getsockname()[1]
-        self._server = subprocess.Popen(
-            [sys.executable, "-m", "spector.mcp", str(path), "--read-only", "--http", str(port)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=REPO,
-        )
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         self._headers = {
             "Content-Type": "application/json",
             "Accept": "application/json, text/event-stream",
         }
+        super().__init__(path, "--http", str(port), stdout=subprocess.DEVNULL)
+
+    def connect(self) -> None:
         for _ in range(600):
             with contextlib.suppress(OSError):
                 self._connection.connect()
                 break
             time.sleep(0.1)
-        about = {"clientInfo": {"name": "bench", "version": "1"}, "capabilities": {}}
-        self.ask("initialize", {"protocolVersion": "2025-11-25", **about})
 
     def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
@@ -194,7 +191,6 @@ def test_mcp(row: Row, corpus: Corpus, spoken: Path, way: str) -> None:
         client.close()
     row.values(
         [one for one, _ in pairs],
-        unit="ms",
         **_info(
             corpus,
             "mcp" if way == "stdio" else "mcp_http",
@@ -204,10 +200,8 @@ def test_mcp(row: Row, corpus: Corpus, spoken: Path, way: str) -> None:
     )
 
 
-def _ms(call: Callable[[str], object], cue: str) -> float:
-    begun = time.perf_counter()
-    call(cue)
-    return 1000 * (time.perf_counter() - begun)
+def _ms(call: Callable[[Any], object], cue: Any) -> float:
+    return 1000 * seconds_of(lambda: call(cue))
 
 
 @pytest.fixture(scope="module")
@@ -229,7 +223,6 @@ def test_namespace(row: Row, corpus: Corpus, memory: Any, pinned: int) -> None:
     pairs = [(_ms(gated, each), _ms(bare, each)) for each in vectors]
     row.values(
         [one for one, _ in pairs],
-        unit="ms",
         **_info(corpus, "namespace", "recall by vector below a namespace of all"),
         target=at_most(1.03, "times_bare"),
         extra={"times_bare": statistics.median(a / b for a, b in pairs)},
@@ -252,7 +245,6 @@ def test_telemetry(row: Row, corpus: Corpus, path: Path, pinned: int) -> None:
     middle = len(ratios) // 2
     row.values(
         [one for one, _ in pairs],
-        unit="ms",
         **_info(corpus, "telemetry", "recall by vector with telemetry, and without a provider"),
         target=at_most(1.02, "low_95"),
         extra={
@@ -278,7 +270,6 @@ def test_namespaces(row: Row, corpus: Corpus, memory: Any, pinned: int) -> None:
         [()],
         at_most=50,
         budget_s=2,
-        unit="ms",
         **_info(corpus, "namespaces", "list the namespaces"),
         target=at_most(20),
     )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from bench.data import NOW, Corpus
-from bench.measure import Row, at_least, at_most
+from bench.measure import Row, at_least, at_most, seconds_of
 from bench.stores import Stores, open_store, user_of
 from bench.stream import fastest_stream
 
@@ -26,25 +24,28 @@ PARTITIONS = 3_650
 def test_recall_of_a_small_store(row: Row, stores: Stores, corpus: Corpus, pinned: int) -> None:
     """End to end: from a vector to the texts of ten hits."""
     with open_store(stores.get(SMALL).path, corpus.dim) as memory:
+        cues = [(None, corpus.cue(i)[1], None) for i in range(200)]
+        _recalls(row, memory, cues, f"small.{SMALL}", "recall by vector, small store", 0.4)
 
-        def recall(vector: Any) -> list[str]:
-            return [hit.text for hit in memory.recall(vector=vector, k=K)]
 
-        vectors = [(corpus.cue(i)[1],) for i in range(200)]
-        for vector in vectors:
-            recall(*vector)
-        row.calls(
-            recall,
-            vectors,
-            at_most=2000,
-            budget_s=4,
-            id=f"recall.small.{SMALL}",
-            group="recall",
-            title="recall by vector, small store",
-            unit="ms",
-            params={"records": SMALL, "dim": corpus.dim, "threads": 1, "k": K},
-            target=at_most(0.4),
-        )
+def _recalls(
+    row: Row, memory: Any, cues: list[tuple[Any, ...]], name: str, title: str, goal_ms: float
+) -> None:
+    """A row of recalls by (words, vector, user), each of which was asked once before."""
+
+    def recall(cue: str | None, vector: Any, user: str | None) -> list[str]:
+        return [hit.text for hit in memory.recall(cue, vector=vector, user_id=user, k=K)]
+
+    for each in cues:
+        recall(*each)
+    row.calls(
+        recall,
+        cues,
+        id=f"recall/recall.{name}",
+        title=title,
+        params={"records": len(memory), "dim": len(cues[0][1]), "threads": 1, "k": K},
+        target=at_most(goal_ms),
+    )
 
 
 def test_kernel_call_on_a_small_store(
@@ -61,12 +62,8 @@ def test_kernel_call_on_a_small_store(
         row.calls(
             lambda query: kernel.scan(table, query, K),
             queries,
-            at_most=2000,
-            budget_s=4,
-            id=f"scan.small.{SMALL}",
-            group="scan",
+            id=f"scan/scan.small.{SMALL}",
             title="the kernel call, small store",
-            unit="ms",
             params={"records": SMALL, "dim": corpus.dim, "threads": 1, "k": K},
             target=at_most(0.06),
         )
@@ -92,9 +89,7 @@ def test_recall_after_each_remember(row: Row, corpus: Corpus, scratch: Path, pin
         def after_a_commit() -> tuple[tuple[Any, ...], dict[str, Any]]:
             cue = cues[len(still) % len(cues)]
             memory.recall(vector=cue, k=K)
-            start = time.perf_counter()
-            memory.recall(vector=cue, k=K)
-            still.append(time.perf_counter() - start)
+            still.append(seconds_of(lambda: memory.recall(vector=cue, k=K)))
             memory.remember("today", vector=cue)
             return (cue,), {}
 
@@ -102,10 +97,8 @@ def test_recall_after_each_remember(row: Row, corpus: Corpus, scratch: Path, pin
             lambda cue: memory.recall(vector=cue, k=K),
             setup=after_a_commit,
             rounds=60,
-            id=f"recall.after-remember.{PARTITIONS}",
-            group="recall",
+            id=f"recall/recall.after-remember.{PARTITIONS}",
             title="recall right after a remember, 3,650 partitions",
-            unit="ms",
             params={"partitions": PARTITIONS, "dim": corpus.dim, "threads": 1, "k": K},
         )
     row.note(
@@ -131,9 +124,7 @@ def test_two_threads(
                 for cue in cues[first::side_by_side]:
                     memory.recall(vector=cue, k=K)
 
-            start = time.perf_counter()
-            list(pool.map(some, range(side_by_side)))
-            return time.perf_counter() - start
+            return seconds_of(lambda: list(pool.map(some, range(side_by_side))))
 
         one, two, streams = [], [], []
         for _ in range(7):
@@ -154,8 +145,7 @@ def test_two_threads(
     row.values(
         [a / b for a, b in zip(one, two, strict=True)],
         unit="x",
-        id=f"threads.{'one-recall' if callers == 1 else 'many-recalls'}.{store_size}",
-        group="recall",
+        id=f"recall/threads.{'one-recall' if callers == 1 else 'many-recalls'}.{store_size}",
         title="gain of two threads, " + ("one recall" if callers == 1 else "recalls side by side"),
         params={"records": store_size, "dim": corpus.dim, "threads": 2, "k": K},
         # one small recall is not worth two threads; small ones side by side were promised as well
@@ -175,14 +165,11 @@ def _stream_gain(pool: ThreadPoolExecutor, words: list[NDArray[np.uint64]]) -> f
         for each in chosen:
             read(each)
 
-    def seconds(work: Callable[[], object]) -> float:
-        start = time.perf_counter()
-        work()
-        return time.perf_counter() - start
+    def halves() -> object:
+        return list(pool.map(some, (words[::2], words[1::2])))
 
-    alone = min(seconds(lambda: some(words)) for _ in range(3))
-    both = min(seconds(lambda: list(pool.map(some, (words[::2], words[1::2])))) for _ in range(3))
-    return alone / both
+    alone = min(seconds_of(lambda: some(words)) for _ in range(3))
+    return alone / min(seconds_of(halves) for _ in range(3))
 
 
 def test_recall_of_one_user_among_many(
@@ -190,22 +177,6 @@ def test_recall_of_one_user_among_many(
 ) -> None:
     """What a user's scores are measured by is counted over his memories, for each of 100 users."""
     with open_store(stores.get(store_size, named=True).path, corpus.dim) as memory:
-
-        def recall(cue: str, vector: Any, user: str) -> list[str]:
-            return [hit.text for hit in memory.recall(cue, vector=vector, user_id=user, k=K)]
-
-        asked = [(*corpus.cue(i), user_of(i)) for i in range(200)]
-        for each in asked[:100]:
-            recall(*each)
-        row.calls(
-            recall,
-            asked,
-            at_most=2000,
-            budget_s=4,
-            id=f"recall.user.{store_size}",
-            group="recall",
-            title="recall by words of one user in 100",
-            unit="ms",
-            params={"records": store_size, "dim": corpus.dim, "threads": 1, "k": K},
-            target=at_most(5.0),
-        )
+        cues = [(*corpus.cue(i), user_of(i)) for i in range(200)]
+        title = "recall by words of one user in 100"
+        _recalls(row, memory, cues, f"user.{store_size}", title, 5.0)

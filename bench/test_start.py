@@ -71,9 +71,7 @@ def test_start(row: Row, mind: Path, line: str) -> None:
     times = [max(0.0, each - python) for each, _ in pairs]
     row.values(
         times,
-        unit="ms",
-        id=f"start.{line}",
-        group="start",
+        id=f"start/start.{line}",
         title=line,
         params={},
         target=at_most(bound),

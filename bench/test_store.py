@@ -41,8 +41,7 @@ def test_append_twenty_thousand(row: Row, corpus: Corpus, scratch: Path, pinned:
         lambda memory: memory.remember_many(batch),
         setup=new_store,
         rounds=5,
-        id=f"append.many.{records}",
-        group="write",
+        id=f"write/append.many.{records}",
         title="remember_many, vectors given, relaxed",
         unit="records/s",
         work=records,
@@ -58,8 +57,7 @@ def test_build(row: Row, stores: Stores, corpus: Corpus, store_size: int, pinned
     whole = sum(built.batch_seconds) + built.close_seconds
     row.samples(
         [whole],
-        id=f"build.{store_size}",
-        group="write",
+        id=f"write/build.{store_size}",
         title="building a store with remember_many, close included",
         unit="records/s",
         work=store_size,
@@ -90,10 +88,8 @@ def test_remember_one(
             memory.remember,
             setup=next_record,
             rounds=rounds,
-            id=f"remember.{durability}",
-            group="write",
+            id=f"write/remember.{durability}",
             title=f"remember, vector given, {durability}",
-            unit="ms",
             params={"records": rounds, "dim": corpus.dim, "threads": 1},
             target=at_least(500, "per_second") if durability == "strict" else None,
         )
@@ -144,10 +140,8 @@ def test_recall(
         [(text if words else None, vector) for text, vector in cues],
         at_most=200,
         budget_s=20 if full else 4,
-        id=f"recall.{kind}.{store_size}",
-        group="recall",
+        id=f"recall/recall.{kind}.{store_size}",
         title=title,
-        unit="ms",
         params={"records": store_size, "dim": corpus.dim, "threads": 1, "k": K},
     )
 
@@ -171,10 +165,8 @@ def test_recall_of_a_rare_word(
         pairs,
         at_most=100,
         budget_s=10,
-        id=f"recall.rare.{store_size}",
-        group="recall",
+        id=f"recall/recall.rare.{store_size}",
         title="recall by a rare word and its vector",
-        unit="ms",
         params={"records": store_size, "dim": corpus.dim, "threads": 1, "k": K},
         target=at_least(1.0, "found"),
     )
@@ -197,10 +189,8 @@ def test_open(row: Row, opened: list[dict[str, Any]], corpus: Corpus, store_size
     assert all(run["records"] == store_size and run["hits"] == K for run in opened)
     row.samples(
         [run["open_s"] for run in opened],
-        id=f"open.{store_size}",
-        group="open",
+        id=f"open/open.{store_size}",
         title="opening a store in a fresh process, engine loaded, files in the page cache",
-        unit="ms",
         params={"records": store_size, "dim": corpus.dim},
         target=at_most(200) if store_size >= 1_000_000 else None,
     )
@@ -211,10 +201,8 @@ def test_first_recall(
 ) -> None:
     row.samples(
         [run["first_recall_s"] for run in opened],
-        id=f"first-recall.{store_size}",
-        group="open",
+        id=f"open/first-recall.{store_size}",
         title="the first recall of a fresh process, by vector",
-        unit="ms",
         params={"records": store_size, "dim": corpus.dim, "k": K},
     )
 
@@ -226,8 +214,7 @@ def test_resident_memory(
     row.values(
         [(run["rss_recall"]["anon"] - run["rss_start"]["anon"]) / 2**20 for run in opened],
         unit="MiB",
-        id=f"rss.{store_size}",
-        group="size",
+        id=f"size/rss.{store_size}",
         title="resident memory that an open store adds, its own pages",
         params={"records": store_size, "dim": corpus.dim},
         extra={
@@ -244,8 +231,7 @@ def test_bytes_on_disk(row: Row, stores: Stores, corpus: Corpus, store_size: int
     row.values(
         [sum(sizes.values()) / store_size],
         unit="bytes/record",
-        id=f"disk.{store_size}",
-        group="size",
+        id=f"size/disk.{store_size}",
         title="bytes on disk per record, after close",
         params={"records": store_size, "dim": corpus.dim},
         extra={
@@ -268,10 +254,8 @@ def test_import(
     runs = [child("import") for _ in range(15 if full else 5)]
     row.samples(
         [run[figure] for run in runs],
-        id=f"import.{figure.removesuffix('_s')}",
-        group="open",
+        id=f"open/import.{figure.removesuffix('_s')}",
         title=title,
-        unit="ms",
         params={},
         target=promise,
         extra={"modules": runs[-1]["modules"]},
@@ -292,8 +276,7 @@ def test_compact(row: Row, corpus: Corpus, scratch: Path, full: bool, pinned: in
         row.rounds(
             lambda: report.append(memory.compact()),
             rounds=1,
-            id=f"compact.{records}",
-            group="sleep",
+            id=f"sleep/compact.{records}",
             title="compact after forgetting 40 %",
             unit="records/s",
             work=records,
@@ -311,8 +294,7 @@ def test_check(row: Row, memory: Any, corpus: Corpus, store_size: int, pinned: i
     row.rounds(
         memory.check,
         rounds=1,
-        id=f"check.{store_size}",
-        group="sleep",
+        id=f"sleep/check.{store_size}",
         title="check: every record's checksum against the catalog",
         unit="records/s",
         work=store_size,

@@ -17,7 +17,8 @@ from collections.abc import Collection, Sequence
 
 from bench.cognition.nights import curve_section
 from bench.cognition.rows import ROWS
-from bench.cognition.score import Score, data
+from bench.cognition.score import Score
+from bench.data import data_root
 from bench.machine import REPO
 
 PAGE = REPO / "docs" / "cognition.md"
@@ -77,8 +78,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rows", nargs="*", type=int, choices=sorted(ROWS), help="all by default")
     parser.add_argument("--keep", action="store_true", help="keep the other rows of the page")
     options = parser.parse_args(arguments)
-    if not (data() / "cognition").is_dir():
-        print(f"no data at {data()}; set SPECTOR_DATA to the folder of the sets", file=sys.stderr)
+    if not (data_root() / "cognition").is_dir():
+        print(
+            f"no data at {data_root()}; set SPECTOR_DATA to the folder of the sets", file=sys.stderr
+        )
         return 1
     scores: list[Score] = []
     for row in options.rows or sorted(ROWS):

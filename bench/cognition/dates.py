@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from datetime import date
 from typing import Any, Final, NamedTuple
 
-from bench.cognition.score import data
+from bench.cognition.score import Score, scores
+from bench.data import data_root, json_lines
 from spector.language.dates import DateExpression, dates_in
 
-__all__ = ["Free", "Given", "free", "given"]
+__all__ = ["english_dates", "turkish_dates"]
 
 #: words that may stand beside a date in the span of the set
 _BESIDE: Final = frozenset(
@@ -56,9 +56,8 @@ class Free(NamedTuple):
         return 2 * self.right / max(1, self.right + self.wrong + self.timed + self.total)
 
 
-def _rows(name: str) -> list[dict[str, Any]]:
-    path = data() / "cognition/dates" / name
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+def _rows(language: str) -> list[dict[str, Any]]:
+    return json_lines(data_root() / f"cognition/dates/recognizers_{language}.jsonl")
 
 
 def _values(entity: dict[str, Any]) -> list[tuple[str | None, ...]]:
@@ -92,7 +91,7 @@ def _is_right(found: DateExpression, entity: dict[str, Any]) -> bool:
 def given(language: str) -> dict[str, Given]:
     """The spans of the set, read alone: ``date`` and ``daterange``."""
     counts = {kind: [0, 0, 0] for kind in _KINDS}
-    for row in _rows(f"recognizers_{language}.jsonl"):
+    for row in _rows(language):
         today = date.fromisoformat(row["reference"][:10])
         for entity in row["results"]:
             if entity["type"] not in _KINDS or not _values(entity):
@@ -119,7 +118,7 @@ def _whole(text: str, found: Sequence[DateExpression]) -> DateExpression | None:
 def free(language: str) -> Free:
     """Dates found in the sentences of the set, without their spans."""
     right = wrong = timed = total = false = empty = 0
-    for row in _rows(f"recognizers_{language}.jsonl"):
+    for row in _rows(language):
         today = date.fromisoformat(row["reference"][:10])
         found = dates_in(row["input"], today, turkish=language == "tr")
         empty += not row["results"]
@@ -156,3 +155,29 @@ def _is_day(found: DateExpression, entity: dict[str, Any]) -> bool:
         for key in ("value", "start", "end")
     }
     return any(_iso(each.first) in days for each in found.periods)
+
+
+def english_dates() -> list[Score]:
+    """Row 8: Recognizers-Text, development half."""
+    return _dates("en")
+
+
+def turkish_dates() -> list[Score]:
+    """Row 9: the same sets in Turkish."""
+    return _dates("tr")
+
+
+def _dates(language: str) -> list[Score]:
+    spans, text = given(language), free(language)
+    one, many = spans["date"], spans["daterange"]
+    return scores(
+        f"dates {language}",
+        one=one,
+        many=many,
+        text=text,
+        days=one.accuracy,
+        ranges=many.accuracy,
+        precision=(one.right + many.right) / max(1, one.answered + many.answered),
+        f1=text.f1,
+        of_30=30 * text.false / max(1, text.empty),
+    )

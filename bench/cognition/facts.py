@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 import spector
-from bench.cognition.score import Score, data
-from bench.data import NOW
+from bench.cognition.score import Score, scores
+from bench.data import NOW, data_root
 from spector.clock import ManualClock
 
 #: words behind which the value of a fact stands
@@ -42,7 +42,7 @@ class Asked(NamedTuple):
 
 def asked(size: str, hops: str = "sh") -> Asked:
     """``size``: 6k or 32k. ``hops``: sh, one, or mh, several."""
-    sets = json.loads((data() / "cognition/factconsolidation/facts.json").read_text("utf-8"))
+    sets = json.loads((data_root() / "cognition/factconsolidation/facts.json").read_text("utf-8"))
     lines = sets[f"sh_{size}"]["context"].splitlines()
     facts = [found[1] for line in lines if (found := re.match(r"\d+\. (.+)", line))]
     chosen = sets[f"{hops}_{size}"]
@@ -65,45 +65,20 @@ def changed_pairs(facts: Iterable[str]) -> Iterator[tuple[str, str]]:
 def changed_facts() -> list[Score]:
     """Rows 11 and 12."""
     out = []
-    for size, floors in (("6k", ("84", "27")), ("32k", ("82", "9"))):
+    for size in ("6k", "32k"):
         one, several = asked(size), asked(size, "mh")
         with spector.open(":memory:", clock=ManualClock(NOW)) as memory:
             memory.remember_many(one.messages(), supersedes="auto")
             first, among = one.answered(memory, 1), several.answered(memory, 10)
-        out += [
-            Score(
-                11,
-                f"changed fact, one hop, {size}: the first hit has the newest value",
-                f"{first:.0f}",
-                floors[0],
-                "92",
-                first >= 92,
-            ),
-            Score(
-                12,
-                f"changed fact, several hops, {size}: the answer is in 10 hits",
-                f"{among:.0f}",
-                floors[1],
-                "35 (of 64k)",
-                among >= 35,
-            ),
-        ]
+        out += scores(f"facts {size}", first=first, among=among)
     return out
 
 
-def present_state() -> Score:
+def present_state() -> list[Score]:
     """Row 24, of what was observed and of what was remembered."""
     one, found = asked("6k"), {}
     for name in ("observe", "remember"):
         with spector.open(":memory:", clock=ManualClock(NOW)) as memory:
             getattr(memory, f"{name}_many")(one.messages())
             found[name] = one.answered(memory, 1)
-    return Score(
-        24,
-        "questions about the present state, FactConsolidation 6k, the first hit has the newest"
-        " value: observed · remembered",
-        f"{found['observe']:.0f} · {found['remember']:.0f}",
-        "-",
-        "above",
-        found["observe"] > found["remember"],
-    )
+    return scores("present", **found)

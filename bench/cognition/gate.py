@@ -6,16 +6,16 @@ them here; figures are given for each attribute's author-made group, so that the
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bench.cognition.facts import asked, changed_pairs
-from bench.cognition.score import Score, data
+from bench.cognition.score import Score, scores
+from bench.data import data_root, json_lines
 from bench.recall.sets import load
 from spector.language.cues import need_gate
 from spector.language.statements import is_question
@@ -71,11 +71,6 @@ def macro_f1(gold: Sequence[str], found: Sequence[str]) -> float:
     return sum(scores) / max(1, len(scores))
 
 
-def gate_pairs() -> list[dict[str, Any]]:
-    text = (data() / "cognition/gate/gate.jsonl").read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
-
-
 def shares(gold: Sequence[str], found: Sequence[str]) -> tuple[float, float]:
     """(updates that are strengthened or skipped, others that are superseded)."""
     pairs = list(zip(gold, found, strict=True))
@@ -87,10 +82,10 @@ def shares(gold: Sequence[str], found: Sequence[str]) -> tuple[float, float]:
 
 def gate_rows() -> list[Score]:
     """Row 13: the gate on pairs of three authors; rules are fitted to none of them."""
-    pairs = gate_pairs()
+    pairs = json_lines(data_root() / "cognition/gate/gate.jsonl")
     found = [label_of(each["old"], each["new"]) for each in pairs]
     out = []
-    for name, goal in (("en", 0.85), ("tr", 0.80), ("", 0.85)):
+    for name in ("en", "tr", ""):
         some = [n for n, each in enumerate(pairs) if not name or each["lang"] == name]
         gold, mine = [pairs[n]["label"] for n in some], [found[n] for n in some]
         lost, false = shares(gold, mine)
@@ -100,18 +95,8 @@ def gate_rows() -> list[Score]:
             for each in {pairs[n]["attribute"] for n in some}
             for own in [[n for n in some if pairs[n]["attribute"] == each]]
         )
-        out.append(
-            Score(
-                13,
-                f"gate, pairs {name or 'en + tr'}: macro-F1 of 5 actions (worst attribute) ·"
-                " updates lost · false supersedes",
-                f"{f1:.3f} ({worst:.2f}) · {lost:.3f} · {false:.3f}",
-                "0.716 · 0.04 · 0.18",
-                f"{goal:.2f} · 0.02 · 0.02",
-                f1 >= goal and lost <= 0.02 and false <= 0.02,
-            )
-        )
-    return [*out, *_fact_rows(), _random_row()]
+        out += scores(f"gate {name or 'all'}", f1=f1, worst=worst, lost=lost, false=false)
+    return [*out, *_fact_rows(), *_random_row()]
 
 
 def _fact_rows() -> list[Score]:
@@ -130,20 +115,10 @@ def _fact_rows() -> list[Score]:
         if (pair[0].rstrip("."), pair[1].rstrip(".")) not in same
     ]
     false = sum(label_of(old, new) == "supersede" for old, new in others) / len(others)
-    return [
-        Score(
-            13,
-            "gate, FactConsolidation 32k: changed facts superseded · lost · random pairs"
-            " superseded",
-            f"{seen:.3f} · {lost:.3f} · {false:.3f}",
-            "0.94 · 0.002 · 0.14",
-            "0.70 · 0.03 · 0.03",
-            seen >= 0.70 and lost <= 0.03 and false <= 0.03,
-        )
-    ]
+    return scores("gate facts", seen=seen, lost=lost, false=false)
 
 
-def _random_row() -> Score:
+def _random_row() -> list[Score]:
     """Random pairs of one speaker's turns: nothing of them is a change."""
     by: dict[tuple[str, str], list[str]] = {}
     for store in load("locomo").stores:
@@ -158,20 +133,13 @@ def _random_row() -> Score:
         labels.append(decided(said[first], said[second]).action)
     false = labels.count("supersede") / len(labels)
     lost = labels.count("reinforce") / len(labels)
-    return Score(
-        13,
-        "gate, 4,000 random pairs of one speaker (LoCoMo): superseded · reinforced",
-        f"{false:.4f} · {lost:.4f}",
-        "0.14 · -",
-        "0.02 · 0.02",
-        false <= 0.02 and lost <= 0.02,
-    )
+    return scores("gate random", false=false, lost=lost)
 
 
 def near_duplicates() -> list[Score]:
     """Row 14: cosine, less a tenth for other numbers; and what bands of likeness would merge."""
     rows = []
-    for line in (data() / "cognition/stsbenchmark" / _STS).read_text("utf-8").splitlines():
+    for line in (data_root() / "cognition/stsbenchmark" / _STS).read_text("utf-8").splitlines():
         parts = line.split("\t")
         rows.append((float(parts[4]), parts[5], parts[6]))
     embedder = MiniLMEmbedder()
@@ -192,17 +160,8 @@ def near_duplicates() -> list[Score]:
         and same_particulars(Wording(one, 0), Wording(other, 0))
         for cosine, (_, one, other) in zip(cosines, rows, strict=True)
     )
-    return [
-        Score(
-            14,
-            "near-duplicates, STS-B dev: AP for gold 4.5 and more, cosine · less for other"
-            " numbers · pairs above 0.92 of other numbers that are merged",
-            f"{precision_of(gold, cosines):.3f} · {precision_of(gold, guarded):.3f} · {merged}",
-            "0.642 (0.563 on test)",
-            "0.65 · 0",
-            precision_of(gold, guarded) >= 0.65 and merged == 0,
-        )
-    ]
+    precision, guarded_precision = (precision_of(gold, each) for each in (cosines, guarded))
+    return scores("near", plain=precision, guarded=guarded_precision, merged=merged)
 
 
 def _has_other_numbers(one: str, other: str) -> bool:

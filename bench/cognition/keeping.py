@@ -17,7 +17,7 @@ import numpy as np
 
 import spector
 from bench.cognition.facts import present_state
-from bench.cognition.score import Score
+from bench.cognition.score import Score, scores
 from bench.recall.sets import load
 from bench.recall.shape import Item, Question
 from spector import ManualClock, Memory
@@ -116,23 +116,16 @@ def keeping_rows() -> list[Score]:
         kept = measured(name, stores)
         own, other = (kept[each] / max(1, kept["asked"]) for each in ("observe", "remember"))
         lost, talk = (kept[f"{n} dropped"] / max(1, kept[n]) for n in ("evidence", "empty"))
-        out += [
-            Score(
-                24,
-                f"{title} dev, {stores} of the set, {kept['asked']} questions, a cited turn in {K}"
-                " hits: observed · remembered",
-                f"{own:.3f} · {other:.3f}",
-                "-",
-                "1 point below",
-                own >= other - 0.01,
-            ),
-            Score(
-                24,
-                "the same run: cited turns that are left out · short turns that say nothing",
-                f"{100 * lost:.1f} % · {100 * talk:.0f} %",
-                "-",
-                "3 % · 60 %",
-                lost <= 0.03 and (talk >= 0.6 or not kept["empty"]),
-            ),
-        ]
-    return [*out, present_state()]
+        out += scores(
+            "keeping",
+            title=title,
+            stores=stores,
+            asked=kept["asked"],
+            own=own,
+            other=other,
+            enough=other - 0.01,
+            lost=100 * lost,
+            talk=100 * talk,
+            talk_or_none=100 * talk if kept["empty"] else 100,
+        )
+    return [*out, *present_state()]

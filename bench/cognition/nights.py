@@ -3,7 +3,7 @@
     python -m bench.cognition.nights [--sets locomo beam] [--stores N] [--keep]
 
 Each conversation is observed at its own times, once: it is kept beside the vectors (see
-``bench.recall.vectors``), and made anew when what observes has changed. Every experiment works on a
+``bench.vectors``), and made anew when what observes has changed. Every experiment works on a
 copy. Recall is any@10 of what a budget leaves, divided by any@10 with everything at the same time.
 
 * months: six months of nights with a budget of half and of three tenths of its memories.
@@ -34,12 +34,12 @@ import numpy as np
 
 import spector
 from bench.cognition.keeping import found_by, message_of, owners_of
-from bench.cognition.score import Score
+from bench.cognition.score import Score, scores
 from bench.machine import REPO
 from bench.recall.sets import load
 from bench.recall.shape import Question, Store
-from bench.recall.vectors import Memoised, default_folder
 from bench.results import RESULTS
+from bench.vectors import Memoised, default_folder
 from spector import Config, ManualClock, Memory, MemoryRecord, SleepConfig
 from spector.providers import MiniLMEmbedder
 
@@ -48,8 +48,7 @@ __all__ = ["curve_section", "rows", "weeks_rows"]
 FILE: Final = RESULTS / "sleep-nights.json"
 MONTHS, WEEKS = 180, 14
 SHARES: Final = (0.7, 0.5, 0.3)
-#: (budget, floor, goal)
-_GOALS: Final = ((0.5, "0.93", 0.95), (0.3, "0.84", 0.88))
+BUDGETS: Final = (0.5, 0.3)
 _WAYS: Final = ("spector", "least used first", "oldest first", "by chance")
 #: what decides how a message is stored
 _OBSERVES: Final = ("observe", "language", "write", "store", "config")
@@ -239,25 +238,19 @@ def _kept() -> dict[str, Any]:
 def rows() -> list[Score]:
     """Row 19; it takes an hour, so it is a command of its own."""
     out, found = [], _kept()["months"]
-    for share, floor, goal in _GOALS:
+    for share in BUDGETS:
         for name in dict.fromkeys(each["set"] for each in found):
             own = [each for each in found if each["share"] == share and each["set"] == name]
-            kept = sum(each["kept"] for each in own) / sum(each["whole"] for each in own)
-            worst = min(each["kept"] / max(1, each["whole"]) for each in own)
-            active = np.mean([each["active"][-1] / each["total"] for each in own])
             gone, safe = (sum(sum(r[key].values()) for r in own) for key in ("lost", "guarded"))
-            out.append(
-                Score(
-                    19,
-                    f"{name}, {len(own)} conversations, six months of nights with a budget of"
-                    f" {share:.0%} of all memories: recall kept (worst conversation {worst:.2f};"
-                    f" {active:.0%} active; lost of {safe} pinned, rules, names, last holders:"
-                    f" {gone})",
-                    f"{kept:.3f}",
-                    floor,
-                    f"{goal}",
-                    kept >= goal and not gone,
-                )
+            out += scores(
+                f"months {share}",
+                set=name,
+                talks=len(own),
+                kept=sum(each["kept"] for each in own) / sum(each["whole"] for each in own),
+                worst=min(each["kept"] / max(1, each["whole"]) for each in own),
+                active=np.mean([each["active"][-1] / each["total"] for each in own]),
+                gone=gone,
+                safe=safe,
             )
     return out
 
@@ -269,20 +262,10 @@ def weeks_rows() -> list[Score]:
         own = [each for each in found if each["set"] == name]
         asked = sum(each["asked"] for each in own)
         for way in own[0]["before"]:
-            before, after, lost = (
-                sum(each[key][way] for each in own) for key in ("before", "after", "lost")
-            )
-            out.append(
-                Score(
-                    20,
-                    f"{name}, {len(own)} conversations, two weeks of nights, {way}: answers before"
-                    f" and after, and those lost, of {asked}",
-                    f"{before} · {after} · {lost}",
-                    f"{before}",
-                    "0 lost",
-                    not lost,
-                )
-            )
+            figures = {
+                key: sum(each[key][way] for each in own) for key in ("before", "after", "lost")
+            }
+            out += scores("weeks", set=name, talks=len(own), way=way, asked=asked, **figures)
     return out
 
 
@@ -327,7 +310,7 @@ def main() -> None:
     for name in options.sets:
         for talk in talks(name, options.stores):
             found["curves"][talk.name] = curve(talk)
-            found["months"] += [{"set": name, **months(talk, share)} for share, _, _ in _GOALS]
+            found["months"] += [{"set": name, **months(talk, share)} for share in BUDGETS]
             found["weeks"].append({"set": name, **weeks(talk)})
             print(talk.name, json.dumps(found["weeks"][-1]), flush=True)
     if options.keep:

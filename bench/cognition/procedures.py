@@ -9,7 +9,6 @@ those of the run that the product chooses: the nearest one that succeeded, else 
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -18,9 +17,9 @@ from typing import Any, Final
 import numpy as np
 
 import spector
-from bench.cognition.score import Score, data
-from bench.data import NOW
-from bench.recall.vectors import Memoised
+from bench.cognition.score import Score, scores
+from bench.data import NOW, data_root, json_lines
+from bench.vectors import Memoised
 from spector import ManualClock
 from spector.providers import MiniLMEmbedder
 
@@ -36,8 +35,7 @@ Task = tuple[str, str, frozenset[str]]
 
 
 def _lines(name: str) -> list[dict[str, Any]]:
-    path = data() / "cognition/procedures" / name
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+    return json_lines(data_root() / "cognition/procedures" / name)
 
 
 def writing(tools: Sequence[str]) -> frozenset[str]:
@@ -173,34 +171,9 @@ def _choice(memory: spector.Memory, instruction: str, last: dict[str, Any]) -> s
 def rows() -> list[Score]:
     """Row 22."""
     embedder = Memoised(MiniLMEmbedder())
-    tau_, turns, runs = nearest(tau(), embedder), nearest(bfcl(), embedder), chosen_runs(embedder)
+    runs = chosen_runs(embedder)
     return [
-        Score(
-            22,
-            "tau retail dev by folds: tools that write, F1 of the nearest task (by votes of"
-            f" five {tau_['vote']:.3f}) · the same set is among five (always the usual set:"
-            f" {tau_['usual']:.3f})",
-            f"{tau_['first']:.3f} · {tau_['exact']:.3f}",
-            ".413 · .443",
-            ".52 · .55",
-            tau_["first"] >= 0.52 and tau_["exact"] >= 0.55,
-        ),
-        Score(
-            22,
-            "BFCL dev, turns, by folds over tasks: the same",
-            f"{turns['first']:.3f} · {turns['exact']:.3f}",
-            ".725 · .859",
-            ".80 · .93",
-            turns["first"] >= 0.80 and turns["exact"] >= 0.93,
-        ),
-        Score(
-            22,
-            f"airline dev, {runs['asked']} successes held out: F1 of the tools of the run"
-            f" that is chosen (any run {runs['any']:.3f}; where another one had worked"
-            f" {runs['chosen where one worked']:.3f}) · failures that are warned of",
-            f"{runs['chosen']:.3f} · {100 * runs['warned']:.0f} %",
-            f"{runs['last']:.3f}, the last run",
-            "above · all",
-            runs["chosen"] > runs["last"] and runs["warned"] == 1.0,
-        ),
+        *scores("tau", **nearest(tau(), embedder)),
+        *scores("bfcl", **nearest(bfcl(), embedder)),
+        *scores("airline", **runs, percent=100 * runs["warned"]),
     ]

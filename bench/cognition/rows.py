@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from bench.cognition import facts, feelings, formation, nights, procedures, train_entities, voices
+from bench.cognition import (
+    dates,
+    facts,
+    feelings,
+    nights,
+    procedures,
+    pronouns,
+    train_entities,
+    voices,
+)
 from bench.cognition.gate import gate_rows, near_duplicates
 from bench.cognition.keeping import keeping_rows
-from bench.cognition.score import Score, data
+from bench.cognition.score import Score, scores
 from bench.cognition.speed import speed_rows
 from bench.cognition.updates import update_rows
+from bench.data import data_root
 from spector.language.entities import LEAST, rule_mentions
 from spector.providers import MiniLMEmbedder
 
@@ -25,17 +35,7 @@ def english_entities() -> list[Score]:
     out = []
     for name, is_typed in (("untyped", False), ("typed", True)):
         precision, recall = train_entities.scores(texts, found, LEAST, typed=is_typed)
-        out.append(
-            Score(
-                4,
-                f"names in English, {len(texts)} messages of hands left out, exact spans, {name}: "
-                "precision · recall",
-                f"{precision:.3f} · {recall:.3f}",
-                "-",
-                "0.95 · 0.80",
-                precision >= 0.95 and recall >= 0.80,
-            )
-        )
+        out += scores("names", texts=len(texts), way=name, precision=precision, recall=recall)
     return out
 
 
@@ -77,7 +77,7 @@ def untyped_f1(sentences: Iterable[tuple[list[str], list[str]]]) -> float:
 def turkish_entities() -> list[Score]:
     """Row 5: rules alone; dates and numbers, which the set counts as names, are not looked for."""
     sentences: list[tuple[list[str], list[str]]] = [([], [])]
-    path = data() / "cognition/turkish_wiki_ner/dev.conll"
+    path = data_root() / "cognition/turkish_wiki_ner/dev.conll"
     for line in path.read_text(encoding="utf-8").splitlines():
         word, _, label = line.strip().rpartition("\t")
         if word:
@@ -85,27 +85,17 @@ def turkish_entities() -> list[Score]:
             sentences[-1][1].append(label)
         elif sentences[-1][0]:
             sentences.append(([], []))
-    f1 = 100 * untyped_f1(sentences)
-    return [
-        Score(
-            5,
-            "entities in Turkish, Wiki NER dev, all types, F1 of spans, untyped",
-            f"{f1:.1f}",
-            "50.8",
-            "58",
-            f1 >= 58,
-        )
-    ]
+    return scores("turkish names", f1=100 * untyped_f1(sentences))
 
 
 ROWS: Final[dict[int, Callable[[], list[Score]]]] = {
     1: feelings.english_feelings,
     4: english_entities,
     5: turkish_entities,
-    6: formation.pronouns_of_prose,
-    7: formation.persons_of_dialogue,
-    8: formation.english_dates,
-    9: formation.turkish_dates,
+    6: pronouns.pronouns_of_prose,
+    7: pronouns.persons_of_dialogue,
+    8: dates.english_dates,
+    9: dates.turkish_dates,
     11: facts.changed_facts,
     13: gate_rows,
     14: near_duplicates,

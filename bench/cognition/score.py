@@ -1,14 +1,19 @@
-"""One figure of the scoreboard beside its floor and its goal, and where the sets lie."""
+"""One figure of the scoreboard beside its floor and its goal."""
 
 from __future__ import annotations
 
-import os
+import operator
+import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any, Final
 
-from bench.machine import REPO
+__all__ = ["Score", "scores"]
 
-__all__ = ["Score", "data"]
+_BOARD: Final = Path(__file__).with_name("board.md")
+_BOUND: Final = re.compile(r"\{(\w+)(>=|<=|>)([-\w.]+)(?::(.*?))?\}")
+_SIGNS: Final = {">=": operator.ge, "<=": operator.le, ">": operator.gt}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,26 @@ class Score:
     reached: bool
 
 
-def data() -> Path:
-    """The folder of the sets."""
-    return Path(os.environ.get("SPECTOR_DATA", REPO.parent / "shared" / "data"))
+def scores(of: str, **figures: Any) -> list[Score]:
+    """What the board says of these figures: its lines of that name, in their order."""
+
+    def is_kept(name: str, sign: str, bound: str, _: str) -> bool:
+        wanted = figures[bound] if bound in figures else float(bound)
+        return bool(_SIGNS[sign](figures[name], wanted))
+
+    return [
+        Score(
+            int(row),
+            *(each.format(**figures) for each in (what, found, floor)),
+            _BOUND.sub(lambda at: at[3] if at[4] is None else at[4], goal),
+            goal != "-" and all(is_kept(*each) for each in _BOUND.findall(goal)),
+        )
+        for name, row, what, found, floor, goal in _lines()
+        if name == of
+    ]
+
+
+@cache
+def _lines() -> list[list[str]]:
+    rows = [line for line in _BOARD.read_text(encoding="utf-8").splitlines() if line[:1] == "|"]
+    return [line.strip("| ").split(" | ") for line in rows[2:]]

@@ -13,7 +13,6 @@ import json
 import shutil
 import statistics
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,8 +20,9 @@ from typing import Any, Final
 
 import spector
 from bench import machine
-from bench.cognition.score import Score, data
-from bench.data import NOW, Corpus, batches, load_corpus
+from bench.cognition.score import Score, scores
+from bench.data import NOW, Corpus, batches, data_root, load_corpus
+from bench.measure import seconds_of
 from bench.stores import BUILD_BATCH, open_store
 from spector.clock import ManualClock
 
@@ -73,7 +73,9 @@ class Costs:
 
 def messages() -> list[dict[str, str]]:
     """Turns of MemoryBank's English chats, in their order, each text once."""
-    people = json.loads((data() / "memorybank_en/memory_bank_en.json").read_text(encoding="utf-8"))
+    people = json.loads(
+        (data_root() / "memorybank_en/memory_bank_en.json").read_text(encoding="utf-8")
+    )
     found: dict[str, str] = {}
     for person in people.values():
         for turns in person["history"].values():
@@ -150,9 +152,7 @@ def _in_turns(calls: Sequence[Callable[[], Any]], n: int) -> list[float]:
     """Seconds of each of two calls; which is first depends on n."""
     times = [0.0, 0.0]
     for at in (n % 2, 1 - n % 2):
-        began = time.perf_counter()
-        calls[at]()
-        times[at] = time.perf_counter() - began
+        times[at] = seconds_of(calls[at])
     return times
 
 
@@ -160,26 +160,12 @@ def speed_rows(records: int = 100_000, singles: int = 400, rounds: int = 4) -> l
     """Row 23."""
     with machine.one_core(), tempfile.TemporaryDirectory(dir=machine.scratch_root()) as folder:
         found = measured(Path(folder), records=records, singles=singles, rounds=rounds)
-    whole, stored, many = found.single(), found.single(stored=True), found.throughput()
-    return [
-        Score(
-            23,
-            f"observe beside a remember and a recall of 8, {records:,} memories, median of"
-            f" {singles} messages, {100 * found.share_stored():.0f} % of them stored",
-            f"{whole:.2f}",
-            "-",
-            "1.30",
-            whole <= 1.3,
-        ),
-        Score(
-            23, "the same, messages that are stored", f"{stored:.2f}", "-", "1.30", stored <= 1.3
-        ),
-        Score(
-            23,
-            "throughput of observe_many as a share of that of remember_many, both embed",
-            f"{many:.2f}",
-            "-",
-            "0.60",
-            many >= 0.6,
-        ),
-    ]
+    return scores(
+        "speed",
+        records=records,
+        singles=singles,
+        share=100 * found.share_stored(),
+        whole=found.single(),
+        stored=found.single(stored=True),
+        many=found.throughput(),
+    )

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.judge.hands import auc
+from bench.judge.hands import auc, halves, keep
 from spector.language.emotion.detection import (
     BUCKETS,
     LABELS,
@@ -85,14 +84,14 @@ def main() -> None:
     both = ([*parts[0][0], *parts[1][0]], np.vstack([parts[0][1], parts[1][1]]))
     head = train(ready(both, embedder), embedder.fingerprint)
     digest = hashlib.sha256(b"".join(each.read_bytes() for each in files)).hexdigest()
-    write(
-        head,
-        {
-            "data": "GoEmotions, Ekman labels, 17,426 texts",
-            "licence": "Apache-2.0",
-            "sha256": digest,
-        },
-    )
+    about = {
+        "data": "GoEmotions, Ekman labels, 17,426 texts",
+        "licence": "Apache-2.0",
+        "sha256": digest,
+        "labels": LABELS,
+        "fingerprint": head.fingerprint,
+    }
+    keep(OUT, about, halves(head.weights))
 
 
 def read(path: Path) -> tuple[list[str], F32]:
@@ -242,14 +241,6 @@ def figures(head: EmotionHead, texts: Texts) -> dict[str, float]:
         "accuracy": float(((valence > 0) == good).mean()),
         **{name: float(each) for name, each in zip(LABELS, f1, strict=True)},
     }
-
-
-def write(head: EmotionHead, about: dict[str, Any]) -> None:
-    about |= {"labels": LABELS, "fingerprint": head.fingerprint}
-    stored = {name: w.astype(np.float16) for name, w in head.weights.items()}
-    OUT.parent.mkdir(exist_ok=True)
-    np.savez_compressed(OUT, about=np.frombuffer(json.dumps(about).encode(), np.uint8), **stored)
-    print(OUT, OUT.stat().st_size, "bytes")
 
 
 if __name__ == "__main__":

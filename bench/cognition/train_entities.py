@@ -8,8 +8,6 @@ heads find in the messages of hands that they did not see. Deterministic: fixed 
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.judge.hands import TURKISH, rows_of
+from bench.judge.hands import TURKISH, asked_to_check, halves, keep, rows_of
 from spector.language.entities import EntityHead, split_words
 from spector.language.entities.head import Span, word_features
 from spector.providers import MiniLMEmbedder
@@ -52,12 +50,10 @@ class Text(NamedTuple):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="print the figures, write nothing")
-    args = parser.parse_args()
+    is_check = asked_to_check(__doc__ or "")
     texts, embedder = read(), MiniLMEmbedder()
     vectors = embedder.word_vectors_of([each.words for each in texts])
-    if args.check:
+    if is_check:
         found = unseen(texts, vectors)
         print("threshold: precision, recall; typed; in lower case")
         for least in (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9):
@@ -65,7 +61,9 @@ def main() -> None:
             pairs = (scores(texts, found, least, **way) for way in ways)
             print(f"{least:.2f}:", "; ".join(f"{p:.3f}, {r:.3f}" for p, r in pairs))
     else:
-        write(train(texts, vectors, embedder.fingerprint))
+        head = train(texts, vectors, embedder.fingerprint)
+        about = {"kinds": head.kinds, "fingerprint": head.fingerprint, "seeds": SEEDS}
+        keep(OUT, about, halves(head.weights))
 
 
 def read() -> list[Text]:
@@ -194,14 +192,6 @@ def scores(
 
 def is_low(text: Text, span: tuple[int, int, str]) -> bool:
     return all(each == each.lower() for each in text.words[span[0] : span[1]])
-
-
-def write(head: EntityHead) -> None:
-    about = {"kinds": head.kinds, "fingerprint": head.fingerprint, "seeds": SEEDS}
-    stored = {name: w.astype(np.float16) for name, w in head.weights.items()}
-    text = np.frombuffer(json.dumps(about).encode(), np.uint8)
-    np.savez_compressed(OUT, about=text, **stored)
-    print(OUT, OUT.stat().st_size, "bytes")
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from datetime import timedelta
 from typing import Any, Final
 
 import spector
-from bench.cognition.score import Score, data
-from bench.data import NOW
+from bench.cognition.score import Score, scores
+from bench.data import NOW, data_root
 from bench.recall.sets import load
 from bench.recall.shape import Store
 from spector.clock import ManualClock
@@ -93,28 +93,17 @@ def update_rows() -> list[Score]:
     """Rows 15 and 16, over all chats."""
     total = Counter[str]()
     for store in load("beam").stores:
-        path = data() / f"beam_100k/probing_{store.name.removeprefix('beam-')}.json"
+        path = data_root() / f"beam_100k/probing_{store.name.removeprefix('beam-')}.json"
         total += measured(store, json.loads(path.read_text(encoding="utf-8")))
     updates, pairs = max(1, total["updates"]), max(1, total["pairs"])
     rate = 100 * total["false"] / max(1, total["messages"])
-    return [
-        Score(
-            15,
-            f"updates in long chats, BEAM dev, {total['updates']} questions: the newer statement"
-            " before the older one · in ten hits",
-            f"{100 * total['first'] / updates:.0f} % · {100 * total['among'] / updates:.0f} %",
-            "40 % · 85 %",
-            "85 % · 90 %",
-            total["first"] >= 0.85 * updates and total["among"] >= 0.9 * updates,
-        ),
-        Score(
-            16,
-            f"contradictions kept, BEAM dev, {total['pairs']} questions: both in ten hits ·"
-            " shown as a conflict · conflicts that no question is about, of 100 messages",
-            f"{100 * total['both'] / pairs:.0f} % · {100 * total['flagged'] / pairs:.0f} % ·"
-            f" {rate:.1f}",
-            "75 % · 0 % · 0",
-            "90 % · 50 % · 1",
-            total["both"] >= 0.9 * pairs and total["flagged"] >= 0.5 * pairs and rate <= 1,
-        ),
-    ]
+    return scores(
+        "updates",
+        updates=total["updates"],
+        pairs=total["pairs"],
+        first=100 * total["first"] / updates,
+        among=100 * total["among"] / updates,
+        both=100 * total["both"] / pairs,
+        flagged=100 * total["flagged"] / pairs,
+        rate=rate,
+    )

@@ -7,7 +7,6 @@ those of development. Row 25 is a promise: what was observed is found at least a
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
@@ -15,7 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import spector
-from bench.cognition.score import Score
+from bench.cognition.score import Score, scores
+from bench.data import json_lines
 from spector.clock import ManualClock
 
 __all__ = ["chats", "messages", "pairs"]
@@ -24,15 +24,12 @@ _FOLDER: Final = Path(__file__).parent / "voices"
 #: how the figures call them -> folder
 _PARTS: Final = {"unseen": "held", "written last": "last", "development": "."}
 _BEGIN: Final = "2026-03-02T10:00:00+00:00"
-#: points that observing may lose against remembering
-_LOSS: Final = 0.5
 #: importance up to which junk is as good as dropped
 _DULL: Final = 0.2
 
 
 def rows_of(name: str, part: str) -> list[dict[str, Any]]:
-    text = (_FOLDER / part / f"{name}.jsonl").read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
+    return json_lines(_FOLDER / part / f"{name}.jsonl")
 
 
 def _on_each(measure: Callable[[str], Iterator[Score]]) -> Callable[[], list[Score]]:
@@ -57,14 +54,11 @@ def chats(part: str) -> Iterator[Score]:
         [100 * sum(rank < k for rank in ranks) / len(ranks) for ranks in (observed, remembered)]
         for k in (1, 3, 10)
     ]
-    found = " · ".join(f"{one:.1f} / {other:.1f}" for one, other in shares)
-    yield Score(
-        25,
-        f"{len(observed)} questions about chats, any@1 · 3 · 10: observed / remembered",
-        found,
-        "-",
-        f"{_LOSS} points below at 3 and 10",
-        all(one >= other - _LOSS for one, other in shares[1:]),
+    yield from scores(
+        "chats",
+        questions=len(observed),
+        found=" · ".join(f"{one:.1f} / {other:.1f}" for one, other in shares),
+        margin=min(one - other for one, other in shares[1:]),
     )
 
 
@@ -101,10 +95,7 @@ def _ranks(observes: bool, part: str) -> Iterator[int]:
 @_on_each
 def pairs(part: str) -> Iterator[Score]:
     """Row 26: what observing makes of two messages of one user, weeks apart."""
-    for name, what, goal in (
-        ("changes", "true changes: newer before older · superseded", 0.60),
-        ("stays", "pairs that both stay true: the older is the first hit · hidden", 0.93),
-    ):
+    for name in ("changes", "stays"):
         rows, right, hidden = rows_of(name, part), 0, 0
         clock = ManualClock(datetime.fromisoformat(_BEGIN))
         with spector.open(":memory:", clock=clock) as memory:
@@ -125,14 +116,8 @@ def pairs(part: str) -> Iterator[Score]:
                 )
                 right += new < old if name == "changes" else old == 0
                 hidden += any(each.superseded for each in made[-1].units)
-        yield Score(
-            26,
-            f"{len(rows)} {what}",
-            f"{100 * right / len(rows):.0f} % · {hidden}",
-            "-",
-            f"{100 * goal:.0f} %",
-            right >= goal * len(rows) and (name == "changes" or hidden <= 1),
-        )
+        share = 100 * right / len(rows)
+        yield from scores(name, pairs=len(rows), share=share, hidden=hidden)
 
 
 @_on_each
@@ -149,12 +134,4 @@ def messages(part: str) -> Iterator[Score]:
             )
     content = sum(row["content"] for row in rows)
     share, junk = kept[True] / content, 1 - dull / (len(rows) - content)
-    yield Score(
-        27,
-        f"{len(rows)} messages: kept of those with content · junk kept above an importance of "
-        f"{_DULL}",
-        f"{share:.3f} · {junk:.2f}",
-        "-",
-        "0.98 · 0.10",
-        share >= 0.98 and junk <= 0.10,
-    )
+    yield from scores("messages", messages=len(rows), share=share, junk=junk, dull=_DULL)

@@ -5,6 +5,8 @@ A hand is one writer with one persona; README.md is the data card.
 
 from __future__ import annotations
 
+import argparse
+import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -14,15 +16,20 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.data import json_lines
 from spector.records import RELATIONS
 
 __all__ = [
     "RELATIONS",
     "TURKISH",
+    "asked_to_check",
     "auc",
     "balanced",
     "counts_of",
+    "digest_of",
     "fitted",
+    "halves",
+    "keep",
     "overlap_auc",
     "pairs_of",
     "replaces",
@@ -52,10 +59,33 @@ def pairs_of() -> dict[str, list[dict[str, Any]]]:
 def rows_of(kind: str) -> dict[str, list[dict[str, Any]]]:
     """Hand -> its ``pairs``, ``messages`` or ``meant``, in order; hands by name."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for line in (_FOLDER / f"{kind}.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    for row in json_lines(_FOLDER / f"{kind}.jsonl"):
         found.setdefault(row["hand"], []).append(row)
     return dict(sorted(found.items()))
+
+
+def digest_of(data: Any) -> str:
+    """SHA-256 of what a head has learnt from."""
+    return hashlib.sha256(json.dumps(data, ensure_ascii=False).encode()).hexdigest()
+
+
+def keep(path: Path, about: Mapping[str, Any], weights: Mapping[str, NDArray[Any]]) -> None:
+    """Write a head: its weights, and what is said of them as JSON."""
+    text = np.frombuffer(json.dumps(about, sort_keys=True).encode(), np.uint8)
+    path.parent.mkdir(exist_ok=True)
+    np.savez_compressed(path, allow_pickle=False, about=text, **weights)
+    print(f"{path.name}: {path.stat().st_size} bytes")
+
+
+def halves(weights: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.float16]]:
+    return {name: each.astype(np.float16) for name, each in weights.items()}
+
+
+def asked_to_check(doc: str, arguments: Sequence[str] | None = None) -> bool:
+    """Whether a program is asked for its figures only; ``doc``: its docstring."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="print the figures, write nothing")
+    return bool(parser.parse_args(arguments).check)
 
 
 def balanced() -> dict[str, list[dict[str, Any]]]:
@@ -115,13 +145,18 @@ def _powers(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack([np.ones(len(x)), x, x * x])
 
 
-def fitted(x: NDArray[np.float64], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Weights of a ridge logistic regression, by Newton's method."""
+def fitted(
+    x: NDArray[np.float64],
+    positive: NDArray[np.bool_],
+    ridge: float | NDArray[np.float64] = _RIDGE,
+    rounds: int = 8,
+) -> NDArray[np.float64]:
+    """Weights of a ridge logistic regression, by Newton's method: the same on every machine."""
     weights = np.zeros(x.shape[1])
-    for _ in range(8):
+    for _ in range(rounds):
         p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
         # einsum, for the threads of a matrix product cost more than these sums
-        slope = np.einsum("ij,i", x, p - positive) + _RIDGE * weights
-        bend = np.einsum("ij,i,ik", x, p * (1 - p), x) + _RIDGE * np.eye(len(weights))
+        slope = np.einsum("ij,i", x, p - positive) + ridge * weights
+        bend = np.einsum("ij,i,ik", x, p * (1 - p), x) + ridge * np.eye(len(weights))
         weights -= np.linalg.solve(bend, slope)
     return weights

@@ -9,9 +9,6 @@ Folds leave hands out. ``--check`` only prints the figures. Deterministic: no se
 
 from __future__ import annotations
 
-import argparse
-import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -19,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.judge.hands import TURKISH, auc, rows_of
+from bench.judge.hands import TURKISH, asked_to_check, auc, digest_of, keep, rows_of
 from spector.language.observing.head import (
     HEADS,
     HEADS_VERSION,
@@ -72,8 +69,7 @@ class Texts:
 
 def digest() -> str:
     """SHA-256 of the data."""
-    data = [rows_of(kind) for kind in ("messages", "pairs", "meant")]
-    return hashlib.sha256(json.dumps(data, ensure_ascii=False).encode()).hexdigest()
+    return digest_of([rows_of(kind) for kind in ("messages", "pairs", "meant")])
 
 
 def read() -> Texts:
@@ -215,9 +211,7 @@ def train(found: Texts, features: F32, p: F32, fingerprint: str) -> MessageHead:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="print the figures, write nothing")
-    args = parser.parse_args(arguments)
+    is_check = asked_to_check(__doc__ or "", arguments)
     found, embedder = read(), MiniLMEmbedder()
     alone = np.array([features_of(each) for each in found.texts])
     beside = np.hstack([embedder.embed(found.texts), alone])
@@ -230,7 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         p = unseen(found, features)
         print("\n".join(lines(name, found, p)), flush=True)
         heads[name] = train(found, features, p, embedder.fingerprint if name == "beside" else "")
-    if args.check:
+    if is_check:
         return
     limits = {name: {each: getattr(head, each) for each in LIMITS} for name, head in heads.items()}
     about = {"version": HEADS_VERSION, "sha256": digest(), **limits}
@@ -239,9 +233,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name, head in heads.items()
         for part in ("weights", "bias")
     }
-    text = np.frombuffer(json.dumps(about, sort_keys=True).encode(), np.uint8)
-    np.savez_compressed(HEADS, about=text, **arrays)
-    print(f"{HEADS.name}: {HEADS.stat().st_size} bytes")
+    keep(HEADS, about, arrays)
 
 
 if __name__ == "__main__":

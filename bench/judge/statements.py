@@ -11,8 +11,6 @@ were put aside. Deterministic: a fixed seed, one thread. The extra ``[train]`` h
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
 import math
 import re
 from collections import Counter
@@ -24,7 +22,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.judge.hands import TURKISH, fitted, rows_of
+from bench.data import json_lines
+from bench.judge.hands import TURKISH, digest_of, fitted, halves, keep, rows_of
 from spector.language.entities import Seen, split_words
 from spector.language.entities.words import AFFIXES, SHAPES, affix_buckets, shape_features
 from spector.language.frames import extract
@@ -432,21 +431,17 @@ def filed_by(
         words = tuple(each for each in split_words(read) if each.start in rows)
         seen = Seen(words, np.array([rows[each.start] for each in words], np.float32))
         found = tagged_statements(read, seen, head, least=least) if words else []
-        out.append([
-            (each.subject.replace("user's ", ""), each.predicate, each.object, each.confidence)
-            for each in (one.statement for one in found)
-        ])  # fmt: skip
+        out.append([_words_of(each.statement) for each in found])
     return out
 
 
 def found_by_frames(texts: Sequence[Text]) -> list[Found]:
-    return [
-        [
-            (each.subject.replace("user's ", ""), each.predicate, each.object, each.confidence)
-            for each in extract(text.text)
-        ]
-        for text in texts
-    ]
+    return [[_words_of(each) for each in extract(text.text)] for text in texts]
+
+
+def _words_of(stated: Any) -> tuple[str, str, str, float]:
+    subject = stated.subject.replace("user's ", "")
+    return subject, stated.predicate, stated.object, stated.confidence
 
 
 def signs_of(
@@ -501,8 +496,7 @@ def figures(
 
 def digest() -> str:
     """SHA-256 of the data."""
-    data = json.dumps(rows_of("messages"), ensure_ascii=False)
-    return hashlib.sha256(data.encode()).hexdigest()
+    return digest_of(rows_of("messages"))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -515,8 +509,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         head = load_statement_head()
         assert head is not None
         for path in _ASIDE:
-            rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-            texts = [text_of({"hand": "", "facts": [], **each}) for each in rows]
+            texts = [text_of({"hand": "", "facts": [], **each}) for each in json_lines(path)]
             vectors = embedder.word_vectors_of([each.words for each in texts])
             print(path.parent.name)
             print(*figures("frames", texts, found_by_frames(texts)), sep="\n")
@@ -548,12 +541,8 @@ def write(
     if not kept:
         return
     about = {"version": VERSION, "sha256": digest(), "fingerprint": head.fingerprint}
-    said = np.frombuffer(json.dumps(about, sort_keys=True).encode(), np.uint8)
     weights = {**head.weights, "sure": sure(signs_of(head, texts, vectors))}
-    halves = {name: each.astype(np.float16) for name, each in weights.items()}
-    OUT.parent.mkdir(exist_ok=True)
-    np.savez_compressed(OUT, allow_pickle=False, about=said, **halves)
-    print(f"{OUT.name}: {OUT.stat().st_size} bytes")
+    keep(OUT, about, halves(weights))
 
 
 if __name__ == "__main__":

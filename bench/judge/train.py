@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 import math
 import random
 import tempfile
@@ -32,6 +31,7 @@ try:
 except ModuleNotFoundError as missing:
     raise SystemExit(f'training needs {missing.name}: pip install -e ".[train]"') from None
 
+from bench.data import json_lines
 from bench.judge.hands import TURKISH, auc, counts_of, fitted, pairs_of, replaces
 from spector.providers import MiniLMEmbedder
 from spector.providers.change_model import MOST_TOKENS
@@ -320,9 +320,9 @@ def found_on(name: str, scores: NDArray[np.float64], rows: Sequence[Row]) -> str
 def voices() -> list[Row]:
     """The pairs of row 26, by writers who are no hand."""
     return [
-        {**json.loads(line), "relation": relation, "hand": "voices"}
+        {**row, "relation": relation, "hand": "voices"}
         for name, relation in (("changes", "changes"), ("stays", "apart"))
-        for line in (_VOICES / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+        for row in json_lines(_VOICES / f"{name}.jsonl")
     ]
 
 

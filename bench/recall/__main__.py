@@ -23,6 +23,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from bench import results
+from bench.recall.ask import SETS, WAYS, measure
+from bench.recall.page import PAGE, compare_table, docs_page, newest, quick_table, settled, today
+from bench.recall.sets import NoDataError
+
 _HOME: Final = Path(__file__).resolve().parents[2]
 #: run the command with the product of another folder
 _OF: Final = """
@@ -42,8 +47,6 @@ def main(arguments: Sequence[str] | None = None, *, prog: str = "python -m bench
     options = _parse(given, prog)
     if options.of:
         return _of_folder(options.of, given)
-    from bench.recall.sets import NoDataError
-
     verbs = {"quick": _quick, "compare": _compare, "settle": _settle, "report": _report}
     try:
         verbs[options.verb](options)
@@ -64,9 +67,6 @@ def _of_folder(folder: str, arguments: list[str]) -> int:
 
 
 def _quick(options: argparse.Namespace) -> None:
-    from bench.recall.ask import measure
-    from bench.recall.page import quick_table, today
-
     begin = time.perf_counter()
     tasks = [(name, way) for name in options.sets for way in options.adapters]
     folder = os.environ.get("SPECTOR_BENCH_OF", str(_HOME))
@@ -100,8 +100,6 @@ def _quick(options: argparse.Namespace) -> None:
 
 
 def _compare(options: argparse.Namespace) -> None:
-    from bench.recall.page import compare_table, today
-
     this, that = (json.loads(Path(path).read_text("utf-8")) for path in options.files)
     print(
         f"{that['commit']} over {this['commit']}; in brackets the sd of a bootstrap over groups; "
@@ -113,9 +111,6 @@ def _compare(options: argparse.Namespace) -> None:
 
 
 def _settle(options: argparse.Namespace) -> None:
-    from bench import results
-    from bench.recall.page import settled, today
-
     run, base = (
         json.loads(Path(path).read_text("utf-8")) if path else None
         for path in (options.files[0], options.base)
@@ -127,15 +122,11 @@ def _settle(options: argparse.Namespace) -> None:
 
 
 def _report(_: argparse.Namespace) -> None:
-    from bench.recall.page import PAGE, docs_page, newest
-
     PAGE.write_text(docs_page(newest()), encoding="utf-8")
     print("docs/recall.md made from the figures that were settled last")
 
 
 def _parse(arguments: list[str], prog: str) -> argparse.Namespace:
-    from bench.recall.ask import SETS, WAYS
-
     parser = argparse.ArgumentParser(
         prog=prog, description="What recall brings back, by the protocol."
     )

@@ -18,7 +18,7 @@ import spector
 from bench.recall import sets
 from bench.recall.names import Names, swapped
 from bench.recall.shape import SOME_DAY, DataSet, Item, Question, Store
-from bench.recall.vectors import Memoised
+from bench.vectors import Memoised
 from spector.clock import ManualClock
 from spector.providers import Embedder, MiniLMEmbedder
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
-from pathlib import Path
 from typing import Any, Final
 
 from bench import machine, results
@@ -255,14 +254,9 @@ def _gains(old: Sequence[Row], new: Sequence[Row], day: date) -> dict[str, dict[
     return out
 
 
-def newest(folder: Path = results.RESULTS) -> dict[str, Any]:
-    """The figures of the last run that was settled; names hold the date."""
-    found = sorted(folder.glob("protocol-*.json"))
-    if not found:
-        raise FileNotFoundError(
-            f"no protocol-*.json in {folder.name}/; make one: python -m bench.recall settle"
-        )
-    return results.load(found[-1])
+def newest() -> dict[str, Any]:
+    """The figures of the last run that was settled."""
+    return results.load(results.all_of("protocol-*.json", "python -m bench.recall settle")[0])
 
 
 # -- the page --------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 from collections.abc import Callable, Iterator
@@ -13,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from bench.machine import REPO
+from bench.data import data_root, json_lines
 from bench.recall.shape import DataSet, Item, Question, Store
 
 #: LoCoMo's numbers for its kinds of questions
@@ -41,18 +40,12 @@ class NoDataError(Exception):
     """The sets are not on this machine."""
 
 
-def data_root() -> Path:
-    """The folder of the sets: ``SPECTOR_DATA``, else beside the repository."""
-    named = os.environ.get("SPECTOR_DATA")
-    root = Path(named) if named else REPO.parent / "shared" / "data"
-    if not root.is_dir():
-        raise NoDataError(f"no data at {root}; set SPECTOR_DATA to the folder of the sets")
-    return root
-
-
 def load(name: str, root: Path | None = None) -> DataSet:
     """One set by its name in ``LOADERS``."""
-    return LOADERS[name](root or data_root())
+    root = root or data_root()
+    if not root.is_dir():
+        raise NoDataError(f"no data at {root}; set SPECTOR_DATA to the folder of the sets")
+    return LOADERS[name](root)
 
 
 # -- LoCoMo -----------------------------------------------------------------------------------
@@ -61,20 +54,17 @@ def load(name: str, root: Path | None = None) -> DataSet:
 def locomo_turns(root: Path) -> DataSet:
     """Every turn is an item, gold is the turns that the evidence names."""
     stores, questions, notes = [], [], []
-    for talk in _locomo(root):
-        items = tuple(_turns_of(talk))
-        known = {item.id for item in items}
-        stores.append(Store(talk["sample_id"], items))
-        for question, gold, note in _questions_of(talk, known):
-            questions.append(_question(talk, question, gold, items))
-            notes += note
+    for talk in json.loads((root / "locomo" / "locomo_dev.json").read_text(encoding="utf-8")):
+        name, items = talk["sample_id"], tuple(_turns_of(talk))
+        stores.append(Store(name, items))
+        for n, asked in enumerate(talk["qa"]):
+            gold, faults = repaired(asked["evidence"], {item.id for item in items})
+            notes += [f"{name}-{n}: {each}" for each in faults]
+            category, now = LOCOMO_CATEGORIES[asked["category"]], stores[-1].until() + _LATER
+            questions.append(
+                Question(f"{name}-{n}", name, asked["question"], category, gold, now, name)
+            )
     return DataSet("locomo", "LoCoMo, turns", tuple(stores), tuple(questions), tuple(notes))
-
-
-def _locomo(root: Path) -> list[dict[str, Any]]:
-    text = (root / "locomo" / "locomo_dev.json").read_text(encoding="utf-8")
-    talks: list[dict[str, Any]] = json.loads(text)
-    return talks
 
 
 def _turns_of(talk: dict[str, Any]) -> Iterator[Item]:
@@ -107,15 +97,6 @@ def _sessions_of(conversation: dict[str, Any]) -> list[tuple[str, list[dict[str,
     return [(name, turns) for _, name, turns in sorted(found, key=lambda each: each[0])]
 
 
-def _questions_of(
-    talk: dict[str, Any], known: set[str]
-) -> Iterator[tuple[dict[str, Any], tuple[str, ...], list[str]]]:
-    """Each question with its number, the turns of its evidence, and what was wrong with it."""
-    for n, question in enumerate(talk["qa"]):
-        gold, note = repaired(question["evidence"], known)
-        yield {**question, "n": n}, gold, [f"{talk['sample_id']}-{n}: {each}" for each in note]
-
-
 def repaired(evidence: list[str], known: set[str]) -> tuple[tuple[str, ...], list[str]]:
     """Turn ids that an evidence list means, and what had to be repaired to read them.
 
@@ -136,22 +117,6 @@ def repaired(evidence: list[str], known: set[str]) -> tuple[tuple[str, ...], lis
     return tuple(gold), notes
 
 
-def _question(
-    talk: dict[str, Any], question: dict[str, Any], gold: tuple[str, ...], items: tuple[Item, ...]
-) -> Question:
-    last = items[-1].time
-    assert last is not None
-    return Question(
-        id=f"{talk['sample_id']}-{question['n']}",
-        store=talk["sample_id"],
-        cue=question["question"],
-        category=LOCOMO_CATEGORIES[question["category"]],
-        gold=gold,
-        now=last + _LATER,
-        group=talk["sample_id"],
-    )
-
-
 # -- BEAM -------------------------------------------------------------------------------------
 
 
@@ -165,20 +130,13 @@ def beam(root: Path) -> DataSet:
         stores.append(Store(name, items))
         asked = path.with_name(path.name.replace("chat_", "probing_"))
         probes = json.loads(asked.read_text(encoding="utf-8"))
-        last = max(item.time for item in items if item.time is not None)
+        now = stores[-1].until() + _LATER
         for ability, listed in probes.items():
             for n, probe in enumerate(listed):
                 gold = dict.fromkeys(str(each) for each in _leaves(probe.get("source_chat_ids")))
+                id_, kind = f"{name}-{ability}-{n}", ability.replace("_", " ")
                 questions.append(
-                    Question(
-                        id=f"{name}-{ability}-{n}",
-                        store=name,
-                        cue=probe["question"],
-                        category=ability.replace("_", " "),
-                        gold=tuple(gold),
-                        now=last + _LATER,
-                        group=name,
-                    )
+                    Question(id_, name, probe["question"], kind, tuple(gold), now, name)
                 )
     return DataSet("beam", "BEAM, messages", tuple(stores), tuple(questions))
 
@@ -225,7 +183,7 @@ def madial(root: Path, *, named: bool = False) -> DataSet:
     """
     set_name = "madial-named" if named else "madial"
     items = []
-    for line in _lines(root / "madial" / "memory_en.jsonl"):
+    for line in json_lines(root / "madial" / "memory_en.jsonl"):
         for number, memory in line.items():
             time = datetime.fromisoformat(memory["time"]).replace(tzinfo=UTC)
             items.append((time, int(number), memory["event"]))
@@ -239,22 +197,15 @@ def madial(root: Path, *, named: bool = False) -> DataSet:
     )
     known = {item.id for item in store.items}
     questions, notes = [], []
-    for n, talk in enumerate(_lines(root / "madial" / "dialogue_en.jsonl")):
+    for n, talk in enumerate(json_lines(root / "madial" / "dialogue_en.jsonl")):
         gold = tuple(dict.fromkeys(str(each) for each in talk["relevant-id"]))
         lost = [each for each in gold if each not in known]
         if lost:
             notes.append(f"madial-{n}: no memory {', '.join(lost)}")
-        questions.append(
-            Question(
-                id=f"madial-{n}",
-                store="madial",
-                cue=spoken(talk["dialogue"], named, talk["test-turn"][0]),
-                category="associative",
-                gold=tuple(each for each in gold if each in known),
-                now=items[-1][0] + _LATER,
-                group=f"madial-{n}",
-            )
-        )
+        id_, cue = f"madial-{n}", spoken(talk["dialogue"], named, talk["test-turn"][0])
+        gold = tuple(each for each in gold if each in known)
+        now = store.until() + _LATER
+        questions.append(Question(id_, "madial", cue, "associative", gold, now, id_))
     title = "MADial, memories" + (" (cue with names)" if named else " (cue without names)")
     return DataSet(set_name, title, (store,), tuple(questions), tuple(notes))
 
@@ -314,7 +265,7 @@ def prefeval_chat(root: Path) -> DataSet:
             at = number * 10 + n
             said = {topic: pairs[at % len(pairs)] for topic, pairs in topics.items()}
             stores.append(_with(chat, name, {t: p["preference"] for t, p in said.items()}, draw))
-            last = max(item.time for item in chat.items if item.time is not None)
+            last = chat.until()
             questions += [
                 Question(f"{name}-{topic}", name, pair["question"], topic, (topic,), last, topic)
                 for topic, pair in said.items()
@@ -331,10 +282,6 @@ def _with(chat: Store, name: str, said: dict[str, str], draw: random.Random) -> 
         before = items[place]
         items.insert(place, Item(topic, text, "user", before.session, before.time, 0))
     return Store(name, tuple(replace(item, order=n) for n, item in enumerate(items)))
-
-
-def _lines(path: Path) -> list[Any]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
 
 
 LOADERS: Final[dict[str, Callable[[Path], DataSet]]] = {

@@ -1,14 +1,14 @@
-"""docs/rivals.md from one run. Nothing is edited by hand, no row is left out."""
+"""docs/rivals.md from one run: all that was measured of the engines of the registry."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from bench import results
 from bench.machine import REPO
-from bench.report import compact, number
+from bench.report import compact, machine_line, number, table
 from bench.rivals.workload import SHARES
 
 PAGE: Final = REPO / "docs" / "rivals.md"
@@ -27,8 +27,9 @@ _JUDGED_FROM: Final = 1_000_000
 _RECALL_SLACK: Final = 0.01
 _OURS: Final = "spector"
 _METHOD: Final = """\
-Made by `python -m bench.rivals report`; no row is edited or left out. `make bench-rivals` measures
-(ARGS=--full for a million records).
+Made by `python -m bench.rivals report` from what one run measured of the engines that
+`bench/rivals` has; figures of engines that left it were taken out of the run. `make bench-rivals`
+measures (ARGS=--full for a million records).
 
 - Vectors are sentence embeddings of conversation, copied with Gaussian noise (cosine about 0.93).
   Cues are questions; all contenders get the same ones.
@@ -57,15 +58,11 @@ Run = dict[str, Any]
 
 def newest(folder: Path = results.RESULTS) -> Path:
     """The run of most records; the newest of those. Names hold the date, then the size."""
-    found = sorted(folder.glob("rivals-*.json"), key=lambda path: (_thousands(path), path.name))
-    if not found:
-        raise FileNotFoundError(f"no rivals-*.json in {folder.name}/; make one: make bench-rivals")
-    return found[-1]
 
+    def size(path: Path) -> int:
+        return int(path.stem.rsplit("-", 1)[-1].removesuffix("k"))
 
-def _thousands(path: Path) -> int:
-    size = path.stem.rsplit("-", 1)[-1].removesuffix("k")
-    return int(size) if size.isdigit() else 0
+    return max(results.all_of("rivals-*.json", "make bench-rivals", folder), key=size)
 
 
 def docs_page(run: Run) -> str:
@@ -85,18 +82,10 @@ def docs_page(run: Run) -> str:
         "## Where spector loses": losses(run),
         "## What each row is": [f"- **{c['title']}**: {c['about']}." for c in run["contenders"]],
         "## Not measured": missing(run),
-        "## The run": table("fact|value", [[name, value] for name, value in _facts(run).items()]),
+        "## The run": table("fact|value", _facts(run).items()),
     }
     text = "\n\n".join("\n".join([title, "", *lines]) for title, lines in parts.items() if lines)
     return compact(text) + "\n"
-
-
-def table(head: str, rows: Iterable[Sequence[str]], numbers_from: int = 99) -> list[str]:
-    """Lines of a Markdown table; columns from ``numbers_from`` on are aligned to the right."""
-    names = head.split("|")
-    rule = "|".join("--:" if n >= numbers_from else "---" for n in range(len(names)))
-    body = [f"| {' | '.join(row)} |" for row in rows]
-    return [f"| {' | '.join(names)} |", f"|{rule}|", *body]
 
 
 def promises(run: Run) -> list[str]:
@@ -122,12 +111,12 @@ def promises(run: Run) -> list[str]:
         for way, cell in ways.items()
         if way != pair["yardstick"]
     ]
-    head = "filter|faiss SQ8 flat p50|spector asked|p50|p99|ratio|of best|of CPU|recall|of exact"
+    head = "filter|faiss SQ8 flat p50|spector asked|p50:|p99:|ratio:|of best:|of CPU:|recall:|of exact:"
     return [
         "All answer the same cue in turn, on one core. The ratio is faiss's time over spector's: "
         "median with quartiles, of the best times, of the median processor times.",
         "",
-        *table(head, rows, 3),
+        *table(head, rows),
         "",
         "default: fused, filter through the Bloom filter. as recall asks: 16 more than wanted. "
         "confidence 3: three standard errors of margin. exact: no estimates. straight: without the "
@@ -189,7 +178,7 @@ def efforts(run: Run) -> list[str]:
         "One thread, no filter. spector has no such setting: its estimates rule out what cannot be "
         "among the best, and it reads the rest.",
         "",
-        *table("contender|effort|p50|recall@10", rows, 2),
+        *table("contender|effort|p50:|recall@10:", rows),
     ]
 
 
@@ -213,9 +202,9 @@ def facts(run: Run) -> list[str]:
         times = (_seconds(of.get(f"{n}_s")) for of, n in ((query, "open"), (query, "first_answer")))
         return [each["title"], _seconds(build.get("build_s")), size, *times, peak]
 
-    head = "contender|build|bytes a record|open|first answer|own memory"
+    head = "contender|build:|bytes a record:|open:|first answer:|own memory:"
     return [
-        *table(head, map(row, run["contenders"]), 1),
+        *table(head, map(row, run["contenders"])),
         "",
         "Bytes are allocated on disk. Own memory is the peak of the querying process, without "
         "mapped files. spector: partitions and derived index, with the catalog (text, tags, full "
@@ -263,7 +252,7 @@ def trap(run: Run) -> list[str]:
                 )
         after = " of the records, applied after fetching" if "," in title else ""
         lines += ["", f"### Profile {title}{after}", ""]
-        lines += table("contender|k x 1|k x 10|k x 100", rows, 1)
+        lines += table("contender|k x 1:|k x 10:|k x 100:", rows)
     return lines
 
 
@@ -357,7 +346,6 @@ _OTHER_LOSSES: Final[
 
 
 def _machine_line(run: Run) -> str:
-    about, versions = run["machine"], run["versions"]
     low, high = min(run["load_average"]), max(run["load_average"])
     # one thread measuring makes a load of one, building with two a load of two
     shared = (
@@ -367,12 +355,8 @@ def _machine_line(run: Run) -> str:
         if high > 2.5
         else ""
     )
-    return (
-        f"{about['cpu']}, {about['cores']} cores, {about['ram_gb']:.0f} GB, streaming read "
-        f"{about['stream_gb_per_s']:.1f} GB/s on one core; Python {versions['python']}, spector "
-        f"{versions['spector']} with kernel {run['kernel']}; commit {run['commit'][:10]}"
-        f"{'+' if run['dirty'] else ''}, {run['started'][:10]}.{shared}"
-    )
+    software = f"spector {run['versions']['spector']} with kernel {run['kernel']}"
+    return machine_line(run, software) + shared
 
 
 def _facts(run: Run) -> dict[str, str]:

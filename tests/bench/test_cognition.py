@@ -13,6 +13,7 @@ import pytest
 from bench.cognition import nights
 from bench.cognition.__main__ import main, page_of
 from bench.cognition.rows import Score
+from bench.cognition.score import scores
 
 
 def test_a_row_that_misses_its_goal_says_so() -> None:
@@ -25,6 +26,22 @@ def test_a_row_that_misses_its_goal_says_so() -> None:
     assert "| 4 | names | 57.0 | 51.9 | 56 | yes |" in page
     assert "| 5 | isim | 23.5 | 50.8 | 58 | no |" in page
     assert page.endswith("Goals missed: 1 of 2.\n")
+
+
+@pytest.mark.parametrize(
+    ("false", "lost", "reached"), [(0.02, 0.02, True), (0.021, 0.0, False), (0.0, 0.021, False)]
+)
+def test_a_row_is_reached_by_all_of_its_figures(false: float, lost: float, reached: bool) -> None:
+    (found,) = scores("gate random", false=false, lost=lost)
+    assert (found.row, found.floor, found.goal) == (13, "0.14 · -", "0.02 · 0.02")
+    assert found.found == f"{false:.4f} · {lost:.4f}"
+    assert found.reached is reached
+
+
+def test_a_bound_may_be_another_figure_and_be_shown_as_words() -> None:
+    for observed, reached in ((93.0, True), (92.0, False)):
+        (found,) = scores("present", observe=observed, remember=92.0)
+        assert (found.goal, found.reached) == ("above", reached)
 
 
 def test_without_data_it_says_what_is_missing(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.recall.sets import NoDataError, data_root, load, repaired, spoken
+from bench.recall.sets import NoDataError, load, repaired, spoken
 
 KNOWN = {"D8:6", "D9:17", "D11:26", "D30:5", "D1:1"}
 
@@ -50,7 +50,7 @@ def test_absent_data_is_told_with_the_variable_that_names_it(
 ) -> None:
     monkeypatch.setenv("SPECTOR_DATA", str(tmp_path / "nowhere"))
     with pytest.raises(NoDataError, match="SPECTOR_DATA"):
-        data_root()
+        load("beam")
 
 
 @pytest.mark.needs_data

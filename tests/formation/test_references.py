@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.cognition.rows import ROWS
-from bench.cognition.score import data
+from bench.data import data_root
 from spector.language.formation import Referents, rewritten
 from tests.cases import Cases
 
@@ -74,7 +74,7 @@ def test_turkish_pronouns(text: str, names: list[str | None]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (data() / "cognition").is_dir(), reason="needs SPECTOR_DATA")
+@pytest.mark.skipif(not (data_root() / "cognition").is_dir(), reason="needs SPECTOR_DATA")
 def test_what_is_annotated_in_public_sets_is_right_three_times_in_four() -> None:
     annotated = [
         each.found for row in (6, 7) for each in ROWS[row]() if "is annotated" in each.what
@@ -83,7 +83,7 @@ def test_what_is_annotated_in_public_sets_is_right_three_times_in_four() -> None
     assert all(float(each.split()[0]) >= 0.75 for each in annotated)
 
 
-@pytest.mark.skipif(not (data() / "cognition").is_dir(), reason="needs SPECTOR_DATA")
+@pytest.mark.skipif(not (data_root() / "cognition").is_dir(), reason="needs SPECTOR_DATA")
 def test_dates_of_public_sets_reach_their_goals() -> None:
     for row in (8, 9):
         scores = ROWS[row]()
