@@ -24,10 +24,9 @@ from spector.language.frames.english.slots import (
     MARITAL,
     is_named,
     is_person,
-    slot_at,
     subject_name,
 )
-from spector.language.frames.english.vocabulary import FORMS, FRAMES, VerbFrame
+from spector.language.frames.english.vocabulary import FORMS, FRAMES, WORDS, VerbFrame
 from spector.language.frames.predicates import KIN
 from spector.language.frames.sentences import Draft, Modality, Sentence, Word
 
@@ -67,12 +66,12 @@ def sentence_modality(sentence: Sentence) -> Modality:
     words = [word.text for word in sentence.words]
     if sentence.asks or _is_inverted(words):
         return "asked"
-    if any(word in words_of.CONDITIONS for word in words) or ("every", "time") in pairwise(words):
+    if any(word in WORDS["conditions"] for word in words) or ("every", "time") in pairwise(words):
         return "conditional"
     if is_unreal(words):
         return "conditional"
     for at, word in enumerate(words):
-        if word in words_of.REPORTS and not (at and words[at - 1] in ("i", "we", "'ve", "you")):
+        if word in WORDS["reports"] and not (at and words[at - 1] in ("i", "we", "'ve", "you")):
             return "reported"
     return "asserted"
 
@@ -82,7 +81,7 @@ def doubts(words: Sequence[Word]) -> list[int]:
     return [
         at
         for at, word in enumerate(words)
-        if word.text in words_of.HEDGES
+        if word.text in WORDS["hedges"]
         or (word.text == "sure" and at and words[at - 1].text in ("not", "n't"))
     ]
 
@@ -110,7 +109,7 @@ def _is_inverted(words: list[str]) -> bool:
     while at < len(words) - 1 and (words[at] in words_of.INTRODUCTIONS or words[at] == ","):
         at += 1
     first, second = words[at], words[at + 1] if at + 1 < len(words) else ""
-    if first in words_of.QUESTIONS:
+    if first in WORDS["questions"]:
         return first not in ("when", "while")
     asks = (
         first in words_of.BE
@@ -129,23 +128,14 @@ def clause_modality(words: Sequence[Word], at: int) -> Modality:
     """What the words before a clause make of it: "I think", "Tom says"."""
     before = [word.text for word in words[max(0, at - 4) : at]]
     for at, word in enumerate(before):
-        if word in words_of.OPINIONS and before[at + 1 : at + 2] != ["what"]:
+        if word in WORDS["opinions"] and before[at + 1 : at + 2] != ["what"]:
             # "I don't think so" says rather the contrary
             return "conditional" if set(before[max(0, at - 2) : at]) & {"n't", "not"} else "hedged"
     return "asserted"
 
 
-#: predicates that things have as well as persons
-_OF_THINGS: Final = frozenset(
-    "uses runs_on listens_on price weighs scheduled_for closes_at".split()
-)
-#: verbs that a clause may follow without "that"; it is the speaker's own
-_CLAUSE_VERBS: Final = frozenset(
-    """think guess believe suppose know remember told said say mentioned mention glad
-    happy proud note fact sure because since as cause cuz though although while that""".split()
-)
 #: a clause behind them is never asserted, see `modality`
-_UNASSERTED: Final = words_of.CONDITIONS | words_of.REPORTS
+_UNASSERTED: Final = WORDS["conditions"] | WORDS["reports"]
 #: words at the beginning that say that something is new
 _TURNS: Final = frozenset((("from", "now"), ("these", "days"), ("as", "of"), ("now", ",")))
 #: words that begin sentences and are not names
@@ -266,7 +256,7 @@ def _may_begin(words: Sequence[Word], at: int) -> bool:
         return True
     first_person = words[at].text in ("i", "we", "my", "our")
     if before.text == "that":
-        return at > 1 and words[at - 2].text in _CLAUSE_VERBS and first_person
+        return at > 1 and words[at - 2].text in WORDS["clause_verbs"] and first_person
     if words[at].text in ("i", "we") and _is_fronted(words, at):
         return True
     if before.text == "ago" or (
@@ -285,7 +275,7 @@ def _may_begin(words: Sequence[Word], at: int) -> bool:
         return first_person
     if before.text in _UNASSERTED:
         return True
-    return before.text in _CLAUSE_VERBS and first_person
+    return before.text in WORDS["clause_verbs"] and first_person
 
 
 def _is_fronted(words: Sequence[Word], at: int) -> bool:
@@ -391,36 +381,23 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
         yield from changed or copula(words, subject, group, text)
         return
     person = subject.article in ("i", "we", "you")
-    if not person:
-        slot = slot_at(words, subject, text)
-        if slot is not None and not is_person(words, subject) and (slot.owner or slot.known):
-            yield from renewed(words, subject, group, text)
-    yield from renewed(words, subject, group, text) if person else ()
+    if person or not is_person(words, subject):
+        yield from renewed(words, subject, group, text)
     name = "" if person else subject_name(words, subject, text)
     owned = person or is_person(words, subject) or _is_name(words, subject, group)
     span = (words[subject.start].start, words[subject.end - 1].end)
     for frame in FRAMES.get(group.verb, ()):
-        if not owned and not (frame.predicate in _OF_THINGS and subject.article == "the"):
-            continue
-        if subject.owner == 0 and not person and not owned and frame.kind == "had":
+        if not (owned or (frame.predicate == "uses" and subject.article == "the")):
             continue
         if frame.past and (group.ing or group.tense != "past" or not group.polarity):
             continue
-        if frame.now and group.tense != "present":
-            continue
-        if frame.predicate == "has" and any(
-            word.text == "all" for word in words[group.start : group.end]
-        ):
-            continue  # "we all have our ways"
-        if group.ing and frame.kind in ("had", "liked") and group.verb not in ("enjoy", "love"):
+        if group.ing and frame.kind == "liked" and group.verb not in ("enjoy", "love"):
             continue
         begins = _object_start(words, group, frame, text)
         if begins is None:
             continue
         at, old = begins
         made = list(objects_at(words, at, frame, group, text))
-        if frame.predicate == "has" and _is_ahead(words):
-            group = group._replace(modality="planned")
         for each in made:
             polarity = each.polarity == (group.polarity == frame.polarity)
             yield replace(
@@ -443,39 +420,20 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
 def _object_start(
     words: Sequence[Word], group: Group, frame: VerbFrame, text: str
 ) -> tuple[int, str | None] | None:
-    """Where the object of a frame begins, and what "from X" names; None without its preposition."""
+    """Where the object of a frame begins, and what "from X" names between a verb of change and its
+    preposition; None without the preposition."""
     at, old = group.end, None
     while at < len(words) and words[at].text in _BEFORE_OBJECTS:
         at += 1
-    if frame.preposition:
-        at, old = _source(words, at, frame, text)
-        if at >= len(words) or words[at].text != frame.preposition:
-            return None
-        at += 1
-    return at, old
-
-
-def _source(words: Sequence[Word], at: int, frame: VerbFrame, text: str) -> tuple[int, str | None]:
-    """(index behind it, X) of "from X" between a verb of change and its preposition."""
+    if not frame.preposition:
+        return at, None
     if frame.changes and at < len(words) and words[at].text == "from":
-        old = phrase_at(words, at + 1)
-        if old is not None:
-            return old.end, text_of(words, old.first, old.end, text)
-    return at, None
-
-
-def _is_ahead(words: Sequence[Word]) -> bool:
-    """Whether "I have a meeting" is about a time to come: not a possession of now."""
-    texts = [word.text for word in words]
-    return any(word in ("tomorrow", "tonight", "upcoming") for word in texts) or any(
-        pair == ("coming", "up")
-        or pair == ("later", "today")
-        or (
-            pair[0] in ("next", "this", "coming", "on")
-            and (pair[1] in words_of.UNITS - {"time", "day", "days"})
-        )
-        for pair in pairwise(texts)
-    )
+        gone = phrase_at(words, at + 1)
+        if gone is not None:
+            at, old = gone.end, text_of(words, gone.first, gone.end, text)
+    if at >= len(words) or words[at].text != frame.preposition:
+        return None
+    return at + 1, old
 
 
 def _is_name(words: Sequence[Word], subject: Phrase, group: Group) -> bool:
