@@ -148,7 +148,6 @@ My degree is in Physics.
 Nobody works at Acme.
 Prices moved to Oslo.
 I drink far less coffee.
-I'm enjoying puzzles like this.
 I took the twins.
 When I was a mess I called.
 That's why I didn't get married.

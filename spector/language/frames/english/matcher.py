@@ -86,23 +86,6 @@ def doubts(words: Sequence[Word]) -> list[int]:
     ]
 
 
-def is_doubted(words: Sequence[Word], found: Sequence[int], start: int, end: int) -> bool:
-    """Whether one of the places of `doubts` is of the clause from ``start`` to ``end``."""
-    return any(
-        not any(_parts(word, of_front=True) for word in words[at:start])
-        if at < start
-        else not any(_parts(word) for word in words[min(end, at) : at])
-        for at in found
-    )
-
-
-def _parts(word: Word, *, of_front: bool = False) -> bool:
-    """Whether a word parts two clauses; behind a word in front a comma does not."""
-    if word.kind == "sign":
-        return not (of_front and word.text == ",")
-    return word.text in ("and", "but", "so")
-
-
 def _is_inverted(words: list[str]) -> bool:
     """Whether the words have the order of a question, whatever sign ends them."""
     at = 0
@@ -170,8 +153,7 @@ def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
         first = _skip_introductions(words, at)
         if first > at and _may_begin(words, first):
             continue
-        left_out = first < len(words) and _is_told_of_oneself(words, at, first)
-        found = None if left_out else _subject_at(words, first)
+        found = _subject_at(words, first)
         group = None
         if found is not None:
             group = group_at(words, found.end, _is_third(words, found))
@@ -180,9 +162,6 @@ def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
                 group = joined_group(words, first, last, _is_third(words, subject))
                 known, found = group is not None, subject
             subject = found if known else None
-        elif left_out:
-            subject = Phrase(first, first, first + 1, 1, "i")
-            group = group_at(words, first)
         elif subject is not None and at and words[at - 1].text in (*_JOINS, ","):
             group = group_at(words, first, _is_third(words, subject))
             if (
@@ -207,7 +186,7 @@ def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
             continue
         last = group
         meant = stricter(whole, stricter(clause_modality(words, at), group.modality))
-        if is_doubted(words, unsure, at, group.end):
+        if unsure:
             meant = stricter(meant, "hedged")
         for draft in _frames(words, subject, group, text):
             draft.changed |= turns
@@ -334,21 +313,6 @@ def _subject_at(words: Sequence[Word], at: int) -> Phrase | None:
         if inner is not None:
             return found._replace(end=inner.end)
     return found
-
-
-def _is_told_of_oneself(words: Sequence[Word], at: int, first: int) -> bool:
-    """Whether a sentence leaves out "I": "Went camping last week", "Just got a puppy"."""
-    form = FORMS.get(words[first].text)
-    if at and words[at - 1].raw in _DASHES:
-        at = 0  # a dash begins like a sentence
-    if at == 0 and words[first].text == "been" and first + 1 < len(words):
-        return words[first + 1].text.endswith("ing")
-    return (
-        at == 0
-        and form is not None
-        and form.names & {"past", "base"} == {"past"}
-        and (form.lemma in FRAMES and form.lemma != "have")
-    )
 
 
 def _is_third(words: Sequence[Word], subject: Phrase) -> bool:

@@ -9,7 +9,6 @@ from spector.language.frames.english import vocabulary as words_of
 from spector.language.frames.english.phrases import (
     Group,
     Phrase,
-    is_modifier,
     phrase_at,
     quote_at,
     text_of,
@@ -180,9 +179,9 @@ def objects_at(
     if slot is not None:
         yield slot
         return
-    if frame.kind == "liked" and _is_narrowed(words, phrase):
+    if frame.predicate == "likes" and _acts(words, phrase.end):
         return
-    if not _fits(words, phrase, frame, negated) or _is_urged(words, phrase.end, frame):
+    if not _fits(words, phrase, frame, negated):
         return
     phrases = joined_phrases(words, phrase, frame.kind)
     if not phrases:
@@ -206,31 +205,9 @@ def _of_subject(predicate: str) -> Slot:
     return Slot(0, "", predicate, True, (0, 0))
 
 
-def _is_narrowed(words: Sequence[Word], phrase: Phrase) -> bool:
-    """Whether a bare noun is only liked as a relative clause has it: "people who shout"."""
-    if (
-        phrase.end + 1 < len(words)
-        and words[phrase.end].text == "like"
-        and (words[phrase.end + 1].text in ("this", "that", "these", "those"))
-    ):
-        return True
-    return (
-        phrase.end - phrase.first == 1
-        and not phrase.article
-        and phrase.end < len(words)
-        and (
-            words[phrase.end].text in ("of", "about", "from")
-            or words[phrase.end].text
-            in words_of.RELATIVES - {"when", "where", "while", "how", "why"}
-        )
-    )
-
-
-def _is_urged(words: Sequence[Word], at: int, frame: VerbFrame) -> bool:
+def _acts(words: Sequence[Word], at: int) -> bool:
     """Whether the object is to do something: "I want my kids to learn", "I hate it being so"."""
-    if at >= len(words) or frame.predicate not in ("likes", "prefers"):
-        return False
-    return words[at].text == "to" or (words[at].kind == "word" and words[at].text.endswith("ing"))
+    return at < len(words) and (words[at].text == "to" or words[at].text.endswith("ing"))
 
 
 def _fits(words: Sequence[Word], phrase: Phrase, frame: VerbFrame, negated: bool) -> bool:
@@ -257,12 +234,6 @@ def joined_phrases(words: Sequence[Word], phrase: Phrase, kind: str) -> list[Phr
     if phrase.article == '"':
         return [phrase]
     alone = phrase.end - phrase.first == 1
-    if (
-        alone
-        and (phrase.article in ("a", "an", "the") or phrase.owner)
-        and is_modifier(words, phrase.end)
-    ):
-        return []
     more = list(_joined(words, phrase, kind))
     if (
         len(more) == 1

@@ -181,21 +181,6 @@ def _is_copula(words: Sequence[Word], at: int) -> bool:
     return not any(each in verbs or FORMS.get(each) for each in rest)
 
 
-def is_modifier(words: Sequence[Word], at: int) -> bool:
-    """Whether "and" or a comma goes on with another adjective: "a red and blue shirt"."""
-    if at + 1 >= len(words) or words[at].text not in ("and", ",", "but"):
-        return False
-    after = words[at + 1].text
-    verb = FORMS[after].names if after in FORMS else frozenset()
-    if not verb <= ({"participle"} if words[at].text == "and" else {"ing", "participle"}):
-        return False
-    return (
-        after not in words_of.STOPS
-        and words[at + 1].kind == "word"
-        and (after not in words_of.UNITS and not words[at + 1].capital)
-    )
-
-
 # Verb groups of English: a verb with its auxiliaries, its tense, its polarity, how it is meant.
 
 _STOPPED: Final = frozenset("stopped stop stops quit gave ceased".split())

@@ -112,6 +112,7 @@ KINDS: Final[dict[str, Check]] = {
         not phrase.owner and not phrase.article and _is_thing(words, phrase)
     ),
     "used": _is_used,
+    "one": lambda words, phrase: phrase.article in ("a", "an") and _is_thing(words, phrase),
     "slot": lambda words, phrase: False,
     "thing": _is_thing,
     "language": lambda words, phrase: words[phrase.end - 1].capital and not phrase.article,
