@@ -114,10 +114,6 @@ The CEO of Acme is Dana Wu. -> Acme | ceo | Dana Wu
 Dana Wu is the CEO of Acme. -> Acme | ceo | Dana Wu
 The capital of Peru is Lima. -> Peru | capital | Lima
 Marta Ruiz is an architect. -> Marta Ruiz | works_as | architect
-port = 8443 -> port | is | 8443
-Deadline: 9 May -> Deadline | is | 9 May
-staging port: 8443 -> staging | port | 8443
-My name: Omar -> user | is_named | Omar
 Actually, the port is 8443, not 8080. -> port | is | 8443
 Remember that my name is Omar. -> user | is_named | Omar
 I told you I live in Kars. -> user | lives_in | Kars

@@ -162,19 +162,8 @@ def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
                 group = joined_group(words, first, last, _is_third(words, subject))
                 known, found = group is not None, subject
             subject = found if known else None
-        elif subject is not None and at and words[at - 1].text in (*_JOINS, ","):
+        elif subject is not None and at and words[at - 1].text in _JOINS:
             group = group_at(words, first, _is_third(words, subject))
-            if (
-                group is not None
-                and words[at - 1].text == ","
-                and (
-                    group.tense != "past"
-                    or group.verb == "be"
-                    or last is None
-                    or last.tense != "past"
-                )
-            ):
-                group = None
         if subject is None or group is None:
             continue
         if group.tense == "past" and at and words[at - 1].text in ("since", "as", "while"):
@@ -282,15 +271,6 @@ def _skip_introductions(words: Sequence[Word], at: int) -> int:
         and words[at].text not in ("this", "these", "both", "all")
     ):
         at += 1
-    if at < len(words) - 2 and words[at].text in ("in", "as", "since", "for", "on", "at", "these"):
-        comma = next((n for n in range(at, min(at + 8, len(words))) if words[n].text == ","), 0)
-        person = next(
-            (n for n in range(at, min(at + 6, len(words))) if words[n].text in ("i", "we", "my")), 0
-        )
-        if comma:
-            return comma + 1
-        if person and first == 0:
-            return person
     return at
 
 
