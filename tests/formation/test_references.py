@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from bench.cognition.rows import ROWS
 from bench.cognition.score import data
 from spector.language.formation import Referents, rewritten
-from spector.language.formation.persons import BIAS, FEATURES, WEIGHTS, gender_of, people_in
+from spector.language.formation.persons import FEATURES, WEIGHTS, gender_of, people_in
 from tests.cases import Cases
 
 cases = Cases(__file__)
@@ -118,8 +118,8 @@ def test_people_are_found_where_they_stand() -> None:
 
 
 def test_each_feature_has_its_weight() -> None:
-    assert len(WEIGHTS) == len(FEATURES) == len(set(FEATURES))
-    assert all(math.isfinite(each) for each in (BIAS, *WEIGHTS))
+    assert {*WEIGHTS} == {*FEATURES, "bias"}
+    assert all(map(math.isfinite, WEIGHTS.values()))
 
 
 @pytest.mark.slow
@@ -178,6 +178,7 @@ def test_the_first_person_becomes_a_name(text: str, name: str, turned: str) -> N
         "Ada likes tea",
         "If I were rich, I would travel",
         "Annem beni aradı",
+        "Çayı tercih ediyorum",
         "",
     ],
 )

@@ -10,8 +10,7 @@ from typing import Final, NamedTuple
 
 from spector.language.entities import rule_mentions
 from spector.language.formation.verbs import is_english_verb
-from spector.language.formation.weights import BIAS, WEIGHTS
-from spector.language.tables import patterns_of, word_lists
+from spector.language.tables import grammar_table, patterns_of, word_lists
 from spector.language.words import plain
 from spector.process import keeps
 
@@ -144,12 +143,9 @@ def _unified(found: list[Person]) -> list[Person]:
 
 # What speaks for and against a person as the one that a pronoun means.
 
-#: the features, in the order of the weights
-FEATURES: Final = tuple(
-    """here same_sentence sentence_before sentences latest first mentions share subject
-    subject_here opens after_preposition bound parallel full_name known gender turns turn_before
-    latest_turn vocative gender_here gender_turns""".split()
-)
+#: the features with their weights, and a bias
+WEIGHTS: Final[dict[str, float]] = grammar_table("any", "pronouns")["weights"]
+FEATURES: Final = tuple(name for name in WEIGHTS if name != "bias")
 
 _SENTENCE: Final = re.compile(r"[.!?]+[\"'\u201d)]*\s+(?=[\"'\u201c(]*[^\Wa-z_])|\n+")
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -392,7 +388,9 @@ def settled(rows: Sequence[Sequence[float]], scores: Sequence[float]) -> list[fl
 
 
 def _score(row: Sequence[float]) -> float:
-    total = BIAS + math.fsum(w * x for w, x in zip(WEIGHTS, row, strict=True))
+    total = WEIGHTS["bias"] + math.fsum(
+        WEIGHTS[name] * x for name, x in zip(FEATURES, row, strict=True)
+    )
     return 1 / (1 + math.exp(-total))
 
 
