@@ -224,25 +224,10 @@ class _Auxiliaries:
     helped: bool = False
 
     def group(
-        self,
-        verb: str,
-        start: int,
-        end: int,
-        *,
-        ing: bool = False,
-        tense: Tense | None = None,
+        self, verb: str, start: int, end: int, *, tense: Tense | None = None, ing: bool = False
     ) -> Group:
-        return Group(
-            verb,
-            start,
-            end,
-            tense or self.tense,
-            self.modality,
-            self.polarity,
-            self.changed,
-            self.added,
-            ing,
-        )
+        said = tense or self.tense, self.modality, self.polarity, self.changed, self.added
+        return Group(verb, start, end, *said, ing)
 
 
 def group_at(words: Sequence[Word], at: int, third: bool = False) -> Group | None:
@@ -254,10 +239,8 @@ def group_at(words: Sequence[Word], at: int, third: bool = False) -> Group | Non
     start, aux = at, _Auxiliaries()
     while at < len(words):
         if _is_had(words, at):
-            got = _next_word(words, at) == "got"
-            tense: Tense = "past" if words[at].text == "had" and not got else "present"
-            end = _behind(words, at, "got") if got else at + 1
-            return aux.group("have", start, end, tense=tense)
+            tense: Tense = "past" if words[at].text == "had" else "present"
+            return aux.group("have", start, at + 1, tense=tense)
         if words[at].text == "stand" and aux.helped and not aux.polarity:
             aux.polarity, aux.modality = True, "asserted"  # "I can't stand it"
             return aux.group("hate", start, at + 1)
@@ -288,16 +271,9 @@ def joined_group(words: Sequence[Word], at: int, last: Group | None, third: bool
 def _is_had(words: Sequence[Word], at: int) -> bool:
     """Whether a form of have is the verb itself: no participle follows."""
     follows = _next_word(words, at)
-    if words[at].text == "'s" or words[at].text in words_of.HAVE:
-        if follows == "got":
-            return True
-        form = FORMS.get(follows)
-        return (
-            words[at].text in words_of.HAVE
-            and follows != "been"
-            and (form is None or "participle" not in form.names)
-        )
-    return False
+    form = FORMS.get(follows)
+    is_helper = follows == "been" or (form is not None and "participle" in form.names)
+    return words[at].text in words_of.HAVE and not is_helper
 
 
 def _modified(words: Sequence[Word], at: int, aux: _Auxiliaries) -> int:
@@ -393,9 +369,3 @@ def _next_word(words: Sequence[Word], at: int) -> str:
         if word.text not in words_of.ADVERBS and word.text not in ("not", "n't", "never", "also"):
             return word.text
     return ""
-
-
-def _behind(words: Sequence[Word], at: int, word: str) -> int:
-    while words[at].text != word:
-        at += 1
-    return at + 1
