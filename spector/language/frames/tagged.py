@@ -129,7 +129,7 @@ def _statement(
     name, kin, subject_place = subject
     if plain(name) == plain(value):
         return None
-    hedged = bool(english.doubts(own.words))
+    hedged = english.doubts(own.words)
     return Statement(
         subject=name,
         predicate=canonical_name(predicate),

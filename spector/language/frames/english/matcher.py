@@ -62,6 +62,11 @@ def is_unreal(words: Sequence[str]) -> bool:
     return _UNREAL.search(" ".join(words)) is not None
 
 
+#: what a question begins with, and its subject
+_ASKING: Final = frozenset(("have", "has")).union(words_of.BE, words_of.DO, words_of.MODALS)
+_ASKED: Final = words_of.PRONOUNS.union(words_of.POSSESSIVES, words_of.ARTICLES)
+
+
 def sentence_modality(sentence: Sentence) -> Modality:
     words = [word.text for word in sentence.words]
     if sentence.asks or _is_inverted(words):
@@ -76,14 +81,12 @@ def sentence_modality(sentence: Sentence) -> Modality:
     return "asserted"
 
 
-def doubts(words: Sequence[Word]) -> list[int]:
-    """Where a sentence says that it is not sure: "maybe", "not sure"."""
-    return [
-        at
-        for at, word in enumerate(words)
-        if word.text in WORDS["hedges"]
-        or (word.text == "sure" and at and words[at - 1].text in ("not", "n't"))
-    ]
+def doubts(words: Sequence[Word]) -> bool:
+    """Whether a sentence says that it is not sure: "maybe", "not sure"."""
+    return any(
+        word.text in WORDS["hedges"] or (word.text == "sure" and before.text in ("not", "n't"))
+        for before, word in pairwise((words[0], *words))
+    )
 
 
 def _is_inverted(words: list[str]) -> bool:
@@ -94,17 +97,9 @@ def _is_inverted(words: list[str]) -> bool:
     first, second = words[at], words[at + 1] if at + 1 < len(words) else ""
     if first in WORDS["questions"]:
         return first not in ("when", "while")
-    asks = (
-        first in words_of.BE
-        or first in words_of.DO
-        or first in words_of.MODALS
-        or (first in ("have", "has"))
-    )
     if second == "n't" and at + 2 < len(words):
         second = words[at + 2]  # "Haven't you" asks, "Haven't talked" tells
-    return asks and (
-        second in words_of.PRONOUNS or second in words_of.POSSESSIVES or second in words_of.ARTICLES
-    )
+    return first in _ASKING and second in _ASKED
 
 
 def clause_modality(words: Sequence[Word], at: int) -> Modality:
@@ -118,7 +113,12 @@ def clause_modality(words: Sequence[Word], at: int) -> Modality:
 
 
 #: a clause behind them is never asserted, see `modality`
-_UNASSERTED: Final = WORDS["conditions"] | WORDS["reports"]
+_PARTS: Final = WORDS["conditions"] | WORDS["reports"] | {"and", "but", "so", "then"}
+#: a clause about oneself behind them is one's own
+_LINKS: Final = WORDS["clause_verbs"] | frozenset(
+    "when after why ago you week weekend month year night morning evening summer winter".split()
+)
+_MINE: Final = frozenset("i we my our".split())
 #: words at the beginning that say that something is new
 _TURNS: Final = frozenset((("from", "now"), ("these", "days"), ("as", "of"), ("now", ",")))
 #: words that begin sentences and are not names
@@ -220,30 +220,11 @@ def _may_begin(words: Sequence[Word], at: int) -> bool:
     before = words[at - 1]
     if before.kind == "sign":
         return before.text not in "'/@#%*=+$&"
-    if before.text in ("and", "but", "so", "then"):
+    if before.text in _PARTS:
         return True
-    first_person = words[at].text in ("i", "we", "my", "our")
-    if before.text == "that":
-        return at > 1 and words[at - 2].text in WORDS["clause_verbs"] and first_person
     if words[at].text in ("i", "we") and _is_fronted(words, at):
         return True
-    if before.text == "ago" or (
-        before.text in words_of.UNITS
-        and at > 1
-        and (words[at - 2].text in ("last", "this", "next", "every", "the", "past"))
-    ):
-        return words[at].text in ("i", "we")  # "two days ago I", "last week we"
-    if (
-        before.text in _PAST_LINKS
-        or before.text == "why"
-        or (before.text == "that" and words[at - 2].text == "now")
-    ):
-        return first_person
-    if before.text == "you" and at > 1 and words[at - 2].text in ("tell", "told", "know"):
-        return first_person
-    if before.text in _UNASSERTED:
-        return True
-    return before.text in WORDS["clause_verbs"] and first_person
+    return words[at].text in _MINE and before.text in _LINKS
 
 
 def _is_fronted(words: Sequence[Word], at: int) -> bool:
