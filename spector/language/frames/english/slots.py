@@ -199,7 +199,7 @@ def slot_at(words: Sequence[Word], phrase: Phrase, text: str) -> Slot | None:
     span = (words[phrase.start].start, words[phrase.end - 1].end)
     if at > 0:
         subject = text_of(words, phrase.first, at, text)
-        return _slot(phrase.owner, subject, words, at + 1, phrase.end, span, phrase.owner == 0)
+        return _slot(phrase.owner, subject, words, at + 1, phrase.end, span)
     if "of" in inside or "for" in inside:
         middle = phrase.first + inside.index("of" if "of" in inside else "for")
         if phrase.article != "the" and not phrase.owner:
@@ -214,16 +214,16 @@ def slot_at(words: Sequence[Word], phrase: Phrase, text: str) -> Slot | None:
             return None
         subject = text_of(words, begin, phrase.end, text)
         span = (words[begin].start, words[phrase.end - 1].end)
-        return _slot(0, subject, words, phrase.first, middle, span, True)
+        return _slot(0, subject, words, phrase.first, middle, span)
     if phrase.owner:
-        return _slot(phrase.owner, "", words, phrase.first, phrase.end, span, False)
+        return _slot(phrase.owner, "", words, phrase.first, phrase.end, span)
     if phrase.article == "the":
-        return _slot(0, "", words, phrase.first, phrase.end, span, False)
+        return _slot(0, "", words, phrase.first, phrase.end, span)
     return None
 
 
 def _slot(
-    owner: int, subject: str, words: Sequence[Word], first: int, end: int, span: Place, owned: bool
+    owner: int, subject: str, words: Sequence[Word], first: int, end: int, span: Place
 ) -> Slot | None:
     nouns = [word.text for word in words[first:end]]
     while len(nouns) > 1 and nouns[0] in _PLAIN_MODIFIERS:
@@ -246,32 +246,20 @@ def _slot(
         return None
     predicate, modifiers = predicate_of(" ".join(nouns))
     known = predicate in SLOTS
-    if subject or not modifiers:
-        if subject and modifiers:
-            predicate = _snake([*modifiers.split(), predicate])
-        if nouns == ["number"] and owner and not subject:
-            return Slot(owner, "", "phone", True, span)
-        if owner or subject:
-            return Slot(
-                owner, subject, predicate, known or nouns[-1] in WORDS["slots_of_things"], span
-            )
-        # "the database": the thing and its slot have one name
-        return Slot(0, " ".join(raws), "is", known, span)
-    if owner:
-        if modifiers in ("email", "home", "personal"):
-            return Slot(owner, "", predicate, known, span)
-        return Slot(owner, "", _snake([*modifiers.split(), predicate]), known, span)
-    if not known:
-        return Slot(0, " ".join(raws), "is", False, span)
-    return Slot(0, " ".join(raws[: len(modifiers.split())]), predicate, True, span)
+    if not (owner or subject):  # "the database": the thing and its slot have one name
+        named, predicate = (
+            (modifiers, predicate) if known and modifiers else (" ".join(nouns), "is")
+        )
+        return Slot(0, " ".join(raws[: len(named.split())]), predicate, known, span)
+    if owner and not subject and nouns == ["number"]:
+        return Slot(owner, "", "phone", True, span)
+    if modifiers and (subject or modifiers not in ("email", "home", "personal")):
+        predicate = _snake([*modifiers.split(), predicate])
+    return Slot(owner, subject, predicate, known or nouns[-1] in WORDS["slots_of_things"], span)
 
 
 def _snake(nouns: Sequence[str]) -> str:
-    return (
-        predicate_of("_".join(nouns).replace("_", " "))[0]
-        if len(nouns) == 1
-        else "_".join("colour" if noun == "color" else noun.replace("-", "_") for noun in nouns)
-    )
+    return "_".join(nouns).replace("-", "_").replace("color", "colour")
 
 
 def value_at(words: Sequence[Word], at: int, slot: Slot, text: str) -> Value | None:
