@@ -116,7 +116,7 @@ def clause_modality(words: Sequence[Word], at: int) -> Modality:
 _PARTS: Final = WORDS["conditions"] | WORDS["reports"] | {"and", "but", "so", "then"}
 #: a clause about oneself behind them is one's own
 _LINKS: Final = WORDS["clause_verbs"] | frozenset(
-    "when after why ago you week weekend month year night morning evening summer winter".split()
+    "ago you week weekend month year night morning evening summer winter".split()
 )
 _MINE: Final = frozenset("i we my our".split())
 #: words at the beginning that say that something is new
@@ -128,11 +128,8 @@ _NO_NAMES: Final = (KIN - {"mom", "dad"}) | frozenset(
 )
 #: behind them a clause may leave its subject out
 _JOINS: Final = ("and", "but", "then")
-#: a clause of the past behind them is a fact like any other
-_PAST_LINKS: Final = frozenset("when after".split())
 _FRONTS: Final = frozenset("in at on for of from during last this next every over".split())
 _SIZES: Final = frozenset("little big older younger young oldest youngest".split())
-_DASHES: Final = frozenset("-–—")
 #: between a verb and its object they change nothing: "bought myself a bike"
 _BEFORE_OBJECTS: Final = (words_of.ADVERBS | {"myself", "ourselves"}) - {"very", "all", "both"}
 _INTRODUCES: Final = (
@@ -165,13 +162,6 @@ def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
         elif subject is not None and at and words[at - 1].text in _JOINS:
             group = group_at(words, first, _is_third(words, subject))
         if subject is None or group is None:
-            continue
-        if group.tense == "past" and at and words[at - 1].text in ("since", "as", "while"):
-            continue
-        before = words[at - 1].text if at else ""
-        if (before in _PAST_LINKS and (group.tense != "past" or group.verb == "be")) or (
-            before == "why" and not group.polarity
-        ):
             continue
         last = group
         meant = stricter(whole, stricter(clause_modality(words, at), group.modality))
