@@ -19,9 +19,6 @@ _RE: Final = patterns_of("names")
 
 # People that a text names, and what their names say: a woman's, a man's, or either.
 
-_PLACE_HEADS: Final = frozenset(
-    "san los las saint fort mount cape new north south east west".split()
-)
 _ENDS: Final = frozenset('.!?:;\n"\u201c(*-\u2022')
 
 
@@ -72,7 +69,11 @@ def people_in(text: str) -> list[Person]:
             start = match.start() + match.group().rfind(rest) if rest else end
             name = rest
         words = plain(name).split()
-        if not words or (len(words[0]) < 2 and len(words) == 1) or words[0] in _PLACE_HEADS:
+        if (
+            not words
+            or (len(words[0]) < 2 and len(words) == 1)
+            or words[0] in _WORDS["place_heads"]
+        ):
             continue
         if text[start + len(name) : start + len(name) + 2] in ("'t", "\u2019t"):
             continue  # "Don't"
@@ -213,10 +214,11 @@ def _add(found: list[Cluster], back: int, person: Person, *, speaks: int = 0) ->
 
 
 def name_parts(name: str) -> list[str]:
-    return [each for each in plain(name).replace(".", " ").split() if each not in _TITLES]
-
-
-_TITLES: Final = frozenset("mr mrs ms miss dr prof sir lady lord the".split())
+    return [
+        each
+        for each in plain(name).replace(".", " ").split()
+        if each not in _WORDS["titles_before"]
+    ]
 
 
 def same_name(one: list[str], two: list[str]) -> bool:
@@ -321,11 +323,8 @@ def is_called(text: str, person: Person) -> bool:
     before = text[max(0, person.start - 20) : person.start].rstrip()
     behind = text[person.end : person.end + 5].lstrip()
     opened = not before or before[-1] in ",.!?;\n-"
-    called = bool(before) and plain(before.rsplit(None, 1)[-1]) in _CALLS
+    called = bool(before) and plain(before.rsplit(None, 1)[-1]) in _WORDS["calls"]
     return (opened or called) and (not behind or behind[0] in ",.!?;")
-
-
-_CALLS: Final = frozenset("hey hi oh ok okay dear hello thanks".split())
 
 
 def is_possessive(text: str, at: int) -> bool:
@@ -334,10 +333,7 @@ def is_possessive(text: str, at: int) -> bool:
     return following is not None and plain(following.group(1)) not in _AFTER_OBJECT
 
 
-_AFTER_OBJECT: Final = _WORDS["prepositions"] | frozenset(
-    """and or but that when while because if so then again back up down out off away too now there
-    here a the an some what how who is was to not""".split()
-)
+_AFTER_OBJECT: Final = _WORDS["prepositions"] | _WORDS["after_object"]
 
 
 def _of_turns(known: dict[str, float], cluster: Cluster, rivals: Sequence[Cluster]) -> None:
