@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 from spector.language.tables import grammar_table, word_lists
 from spector.language.words import plain
@@ -13,10 +13,18 @@ from spector.process import keeps
 
 # What one sentence states: subject, predicate, object, and how it is meant.
 
-Modality = Literal["asserted", "hedged", "planned", "reported", "conditional", "asked"]
+#: how a statement is meant; of two the one further behind counts
+Modality = Literal["asserted", "hedged", "planned", "conditional", "reported", "asked"]
 Tense = Literal["present", "past", "future"]
 #: positions in a text, the end exclusive
 Place = tuple[int, int]
+
+_ORDER: Final[tuple[Modality, ...]] = get_args(Modality)
+
+
+def stricter(one: Modality, other: Modality) -> Modality:
+    return max(one, other, key=_ORDER.index)
+
 
 USER: Final = "user"
 AGENT: Final = "agent"

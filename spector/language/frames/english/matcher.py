@@ -28,7 +28,7 @@ from spector.language.frames.english.slots import (
 )
 from spector.language.frames.english.vocabulary import FORMS, FRAMES, WORDS, VerbFrame
 from spector.language.frames.predicates import KIN
-from spector.language.frames.sentences import Draft, Modality, Sentence, Word
+from spector.language.frames.sentences import Draft, Modality, Sentence, Word, stricter
 
 # How an English sentence is meant: asserted, hedged, planned, reported, conditional, asked.
 
@@ -41,20 +41,6 @@ _UNREAL: Final = re.compile(
     r"|my (?:character|line|lines) (?:is|are)|(?:dream|fantasi[sz]e)\w* (?:of|about)|as if"
     r"|just kidding|only joking|as a joke|jk)\b"
 )
-
-
-_ORDER: Final[tuple[Modality, ...]] = (
-    "asserted",
-    "hedged",
-    "planned",
-    "conditional",
-    "reported",
-    "asked",
-)
-
-
-def stricter(one: Modality, other: Modality) -> Modality:
-    return max(one, other, key=_ORDER.index)
 
 
 def is_unreal(words: Sequence[str]) -> bool:
