@@ -219,11 +219,9 @@ def test_a_fact_falls_to_its_own_person_and_not_to_a_namesake(kin: str, is_gone:
 
 def test_a_fact_keeps_its_limit() -> None:
     with spector.open(":memory:", embedder=FakeEmbedder(dim=64)) as memory:
-        memory.observe(
-            "The ticket costs 30 euros for adults.", user_id="ada", event_time="2026-01-01"
-        )
+        memory.observe("My rent is 900 euros with bills.", user_id="ada", event_time="2026-01-01")
         fact = next(iter(memory.records(user_id="ada", sorts="fact")))
-        memory.observe("The ticket costs 12 euros.", user_id="ada", event_time="2026-02-01")
+        memory.observe("My rent is 850 euros.", user_id="ada", event_time="2026-02-01")
         found = memory.get(fact.id)
     assert not found.superseded
 
