@@ -76,6 +76,7 @@ I like tea, rum and milk. -> user | likes | tea; user | likes | rum; user | like
 I love reading detective novels. -> user | likes | reading detective novels
 I loved "The Left Hand of Darkness". -> user | likes | The Left Hand of Darkness
 I drive a Subaru. -> user | drives | Subaru
+I'm 180 cm tall. -> user | height | 180 cm
 I prefer window seats. -> user | prefers | window seats
 I prefer tea over coffee. -> user | prefers | tea
 My favourite colour is green. -> user | favourite_colour | green

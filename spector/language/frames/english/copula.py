@@ -182,6 +182,9 @@ def _person(
         and (closed or after in ("years", "year"))
     ):
         yield made("age", at, at + 1, "en:age")
+    elif word.kind == "number" and "tall" in [each.text for each in words[at + 1 : at + 4]]:
+        end = next(n for n in range(at + 1, at + 4) if words[n].text == "tall")
+        yield made("height", at, end, "en:height")
     elif (word.text, after) in _STATES or (word.text, "") in _STATES:
         long = (word.text, after) in _STATES
         predicate, kind = _STATES[word.text, after if long else ""]
