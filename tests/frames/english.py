@@ -11,6 +11,7 @@ my name is Dana btw -> user | is_named | Dana
 my port is 8080 thx -> user | port | 8080
 my cat is called Minnoş :) -> user's cat | is_named | Minnoş
 I use Postgres for the database. -> user | database | Postgres
+I have a buyer for the house. -> user | has | buyer
 James lives in Oslo. -> James | lives_in | Oslo
 Barış likes künefe. -> Barış | likes | künefe
 Ayşe drinks rakı. -> Ayşe | drinks | rakı
@@ -75,8 +76,6 @@ I never liked opera. -> user | not likes | opera
 I like tea, rum and milk. -> user | likes | tea; user | likes | rum; user | likes | milk
 I love reading detective novels. -> user | likes | reading detective novels
 I loved "The Left Hand of Darkness". -> user | likes | The Left Hand of Darkness
-I drive a Subaru. -> user | drives | Subaru
-I'm 180 cm tall. -> user | height | 180 cm
 I prefer window seats. -> user | prefers | window seats
 I prefer tea over coffee. -> user | prefers | tea
 My favourite colour is green. -> user | favourite_colour | green
@@ -87,6 +86,11 @@ My sister's favourite colour is red. -> user's sister | favourite_colour | red
 My favourite band is Radiohead. -> user | favourite_band | Radiohead
 I use Vim. -> user | uses | Vim
 I switched from Vim to Helix. -> user | uses | Helix
+I've got a parrot. -> user | has | parrot
+I have two cats. -> user | has | two cats
+I have no siblings. -> user | not has | siblings
+I don't have a car. -> user | not has | car
+I drive a Subaru. -> user | drives | Subaru
 I speak Portuguese and Dutch. -> user | speaks | Portuguese; user | speaks | Dutch
 I stopped eating meat. -> user | not eats | meat
 Turns out Ines isn't allergic to hazelnuts. -> Ines | not allergic_to | hazelnuts
@@ -94,7 +98,9 @@ It turns out that my port is 8080. -> user | port | 8080
 Max is my dog. -> user | dog | Max
 My wife is Carla. -> user | wife | Carla
 Anna is my wife. -> user | wife | Anna
+We have a cat named Bruno. -> user | has | cat
 The staging server uses port 8080. -> staging server | port | 8080
+The staging server listens on 8443. -> staging server | port | 8443
 The staging port is 8443. -> staging | port | 8443
 The port of the gateway is 9000. -> gateway | port | 9000
 The gateway's port is 9000. -> gateway | port | 9000
@@ -107,6 +113,7 @@ The report is due on March 17. -> report | deadline | March 17
 The deadline for the report is 9 May. -> report | deadline | 9 May
 9 May is the due date of the report. -> report | deadline | 9 May
 The report's deadline was moved to 12 May. -> report | deadline | 12 May
+The ticket costs 40 euros. -> ticket | price | 40 euros
 The meeting is on Friday. -> meeting | scheduled_for | Friday
 The office is in Rotterdam. -> office | located_in | Rotterdam
 Our office is located in Ghent. -> user's office | located_in | Ghent
@@ -114,7 +121,12 @@ My shop is in New York. -> user's shop | located_in | New York
 The CEO of Acme is Dana Wu. -> Acme | ceo | Dana Wu
 Dana Wu is the CEO of Acme. -> Acme | ceo | Dana Wu
 The capital of Peru is Lima. -> Peru | capital | Lima
+The Hobbit was written by Tolkien. -> Hobbit | written_by | Tolkien
 Marta Ruiz is an architect. -> Marta Ruiz | works_as | architect
+port = 8443 -> port | is | 8443
+Deadline: 9 May -> Deadline | is | 9 May
+staging port: 8443 -> staging | port | 8443
+My name: Omar -> user | is_named | Omar
 Actually, the port is 8443, not 8080. -> port | is | 8443
 Remember that my name is Omar. -> user | is_named | Omar
 I told you I live in Kars. -> user | lives_in | Kars
@@ -125,9 +137,11 @@ My number is 555-0134 now. -> user | phone | 555-0134
 My meeting is at 3 pm. -> user's meeting | scheduled_for | 3 pm
 My rent is 900 euros a month. -> user | rent | 900 euros
 The rent is 900 euros. -> rent | is | 900 euros
+I'm 180 cm tall. -> user | height | 180 cm
 My son is seven years old. -> user's son | age | seven
 My doctor is Dr. Ruiz. -> user | doctor | Dr. Ruiz
 I was born on March 3, 1990. -> user | born_on | March 3, 1990
+I'm Turkish. -> user | nationality | Turkish
 I can't stand pop-up windows. -> user | not likes | pop-up windows
 The meeting is at four, not at three. -> meeting | scheduled_for | four
 My parents live in Spain. -> user's parents | lives_in | Spain
@@ -145,6 +159,13 @@ My degree is in Physics.
 Nobody works at Acme.
 Prices moved to Oslo.
 I drink far less coffee.
+I'm enjoying puzzles like this.
+It is false that I live in Oslo.
+There's a chance that I work at Nokia.
+It's not that I like tea.
+I hate people who shout.
+I like a clean and tidy house.
+I prefer my kids to speak Greek.
 I took the twins.
 When I was a mess I called.
 That's why I didn't get married.

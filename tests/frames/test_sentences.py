@@ -108,6 +108,7 @@ def test_the_turns_of_a_transcript_have_their_own_speakers() -> None:
     roles = "user: I live in Oslo.\nassistant: You live in Oslo."
     assert [said(each) for each in extract(roles)] == ["user | lives_in | Oslo"] * 2
     assert extract("Edit: I live in Oslo.")[0].subject == "user"
+    assert [said(each) for each in extract("Name: Omar\nPort: 8080")] == ["Port | is | 8080"]
 
 
 def test_the_language_may_be_given() -> None:

@@ -68,6 +68,7 @@ API sürümü 2.4. -> API | version | 2.4
 Ali'nin telefon numarası 555 12 12. -> Ali | phone | 555 12 12
 İşim Globex'te. -> user | works_at | Globex
 Vejetaryen besleniyorum. -> user | diet | Vejetaryen
+sürüm: 2.4 -> sürüm | is | 2.4
 Belki Rize'de yaşarım. -> user | lives_in | Rize
 Sanırım sunucunun portu 8443. -> sunucu | port | 8443
 """

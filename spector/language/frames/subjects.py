@@ -91,13 +91,14 @@ class _Clause:
     Attributes:
         owner: whose the subject is: ``i``, a pronoun, a name; "" where it has none.
         nouns: what it is; none for the owner himself. value: what it is called, or is.
-        rest: the words behind it.
+        rest: the words behind it. ahead: what stands before it: "on Mondays".
     """
 
     owner: str = ""
     nouns: frozenset[str] = frozenset()
     value: frozenset[str] = frozenset()
     rest: frozenset[str] = frozenset()
+    ahead: frozenset[str] = frozenset()
 
     @property
     def is_open(self) -> bool:
@@ -119,6 +120,8 @@ def _may_be_same(
     Args:
         known, words: content of the old text, and of the new one.
     """
+    if one.ahead and other.ahead and not met(one.ahead, other.ahead):
+        return False
     if other.is_open or one.is_open:
         mine = other.owner == _I and not other.nouns
         return other.is_open or mine or bool(met(other.nouns, known))
@@ -176,10 +179,12 @@ def _clause_at(words: Sequence[Word], at: int, *, joined: bool = False) -> _Clau
         at += 1
     out = _Clause()
     if not joined and at < len(words) and words[at].text in words_of.PREPOSITIONS:
-        at = next((n for n in range(at + 1, min(at + 8, len(words))) if (
+        first, at = at, next((n for n in range(at + 1, min(at + 8, len(words))) if (
             words[n].text in ("i", "we") or words[n].text in _PERSONS
             or words[n].text in words_of.POSSESSIVES or words[n - 1].text == ","
         )), len(words))  # fmt: skip
+        ahead = (word.text for word in words[first + 1 : at] if word.kind == "word")
+        out = replace(out, ahead=frozenset(ahead))
     if at >= len(words):
         return out
     word = words[at].text
@@ -192,12 +197,17 @@ def _clause_at(words: Sequence[Word], at: int, *, joined: bool = False) -> _Clau
         told = _clause_at(words, inner) if 0 < inner < len(words) else out
         return replace(out, owner=_I, rest=_texts(words[at + 1 :])) if told.is_open else told
     if word in _PERSONS:
-        return replace(out, owner=word, rest=_texts(words[at + 1 :]))
+        of = _owned(words, at + 1)
+        whose = " ".join(each.text for each in (words[at], *of[:-2]))
+        behind = words[at + 1 + len(of) :]
+        return replace(out, owner=whose, nouns=_nouns(of[-1:]), rest=_texts(behind))
     possessive = words_of.POSSESSIVES.get(word, 0)
     found = phrase_at(words, at + (possessive == 3), subject=True)
     if word in words_of.PRONOUNS or found is None:
         return out
     end = _end_of(words, found)
+    of = _owned(words, end)
+    end += len(of)
     acts = _acts(words, end)
     if not acts:  # "the people upstairs live": a verb that looks like a noun
         end = next((n for n in range(found.first + 1, end) if _acts(words, n)), end)
@@ -236,6 +246,16 @@ def _opens(words: Sequence[Word], at: int) -> bool:
         and (behind in words_of.BE or behind.endswith(("s", "ed")))
         and not behind.endswith("ss")
     )
+
+
+def _owned(words: Sequence[Word], at: int) -> Sequence[Word]:
+    """The words that make an owner of what is before them: "next door's dog" of "the people"."""
+    for n in range(at, min(at + 4, len(words))):
+        if words[n].text == "'s" and (found := phrase_at(words, n + 1, subject=True)):
+            return words[at : found.end]
+        if group_at(words, n, third=True) or (n == at and _acts(words, n)):
+            break
+    return ()
 
 
 def _acts(words: Sequence[Word], at: int) -> bool:

@@ -45,6 +45,8 @@ _STATES: Final = {
     for predicate, words, preposition, kind in words_of.rows_of("states")
     for word in words.split()
 }
+#: endings of nationalities; the names that share them are left alone as well
+_NATIONS: Final = ("ish", "ese", "ian", "ean", "ican", "utch", "rench", "erman", "reek", "raqi")
 
 
 def copula(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> Iterator[Draft]:
@@ -203,11 +205,11 @@ def _person(
         if phrase is not None and is_named(words, phrase):
             yield made("is_named", phrase.first, phrase.end, "en:named")
     else:
-        yield from _identity(words, at, subject, made, text)
+        yield from _identity(words, at, subject, person, made, text)
 
 
 def _identity(
-    words: Sequence[Word], at: int, subject: Phrase, made: Maker, text: str
+    words: Sequence[Word], at: int, subject: Phrase, person: bool, made: Maker, text: str
 ) -> Iterator[Draft]:
     phrase = phrase_at(words, at)
     if phrase is None or phrase.owner or not _closes(words, phrase.end, loose=True):
@@ -224,6 +226,24 @@ def _identity(
             draft = made(slot.predicate, phrase.first, phrase.end, "en:kin")
             draft.owner, draft.subject, draft.by_form = slot.owner, slot.subject, True
             yield draft
+    elif (
+        person
+        and words[phrase.end - 1].text.endswith(_NATIONS)
+        and (phrase.end - phrase.first == 1 and words[phrase.first].capital)
+    ):
+        yield made("nationality", phrase.first, phrase.end, "en:nationality")
+    elif (
+        person
+        and words[phrase.first].capital
+        and phrase.end - phrase.first <= 3
+        and (
+            all(word.raw.istitle() for word in words[phrase.first : phrase.end])
+            and not words[phrase.end - 1].text.endswith(("ing", "ed"))
+            and words[subject.first].text == "i"
+            and phrase.end >= len(words) - 1
+        )
+    ):
+        yield made("is_named", phrase.first, phrase.end, "en:named")
 
 
 def _thing(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> Iterator[Draft]:

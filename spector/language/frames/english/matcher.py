@@ -104,6 +104,7 @@ _PARTS: Final = WORDS["conditions"] | WORDS["reports"] | {"and", "but", "so", "t
 _LINKS: Final = WORDS["clause_verbs"] | frozenset(
     "ago you week weekend month year night morning evening summer winter".split()
 )
+_BEFORE_THAT: Final = WORDS["clause_verbs"] | {"now"}
 _MINE: Final = frozenset("i we my our".split())
 #: words at the beginning that say that something is new
 _TURNS: Final = frozenset((("from", "now"), ("these", "days"), ("as", "of"), ("now", ",")))
@@ -200,7 +201,11 @@ def _may_begin(words: Sequence[Word], at: int) -> bool:
         return True
     if words[at].text in ("i", "we") and _is_fronted(words, at):
         return True
-    return words[at].text in _MINE and before.text in _LINKS
+    if words[at].text not in _MINE:
+        return False
+    if before.text == "that":  # "it is false that I": only what one says, knows or is glad of
+        return at > 1 and words[at - 2].text in _BEFORE_THAT
+    return before.text in _LINKS
 
 
 def _is_fronted(words: Sequence[Word], at: int) -> bool:
@@ -228,6 +233,15 @@ def _skip_introductions(words: Sequence[Word], at: int) -> int:
         and words[at].text not in ("this", "these", "both", "all")
     ):
         at += 1
+    if at < len(words) - 2 and words[at].text in ("in", "as", "since", "for", "on", "at", "these"):
+        comma = next((n for n in range(at, min(at + 8, len(words))) if words[n].text == ","), 0)
+        person = next(
+            (n for n in range(at, min(at + 6, len(words))) if words[n].text in ("i", "we", "my")), 0
+        )
+        if comma:
+            return comma + 1
+        if person and first == 0:
+            return person
     return at
 
 
@@ -288,17 +302,26 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
     owned = person or is_person(words, subject) or _is_name(words, subject, group)
     span = (words[subject.start].start, words[subject.end - 1].end)
     for frame in FRAMES.get(group.verb, ()):
-        if not (owned or (frame.predicate == "uses" and subject.article == "the")):
+        is_of_thing = frame.predicate in WORDS["predicates_of_things"] and subject.article == "the"
+        if not (owned or is_of_thing):
             continue
         if frame.past and (group.ing or group.tense != "past" or not group.polarity):
             continue
-        if group.ing and frame.kind == "liked" and group.verb not in ("enjoy", "love"):
+        if frame.now and group.tense != "present":
+            continue
+        if frame.predicate == "has" and any(
+            word.text == "all" for word in words[group.start : group.end]
+        ):
+            continue  # "we all have our ways"
+        if group.ing and frame.kind in ("had", "liked") and group.verb not in ("enjoy", "love"):
             continue
         begins = _object_start(words, group, frame, text)
         if begins is None:
             continue
         at, old = begins
         made = list(objects_at(words, at, frame, group, text))
+        if frame.predicate == "has" and _is_ahead(words):
+            group = group._replace(modality="planned")
         for each in made:
             polarity = each.polarity == (group.polarity == frame.polarity)
             yield replace(
@@ -335,6 +358,20 @@ def _object_start(
     if at >= len(words) or words[at].text != frame.preposition:
         return None
     return at + 1, old
+
+
+def _is_ahead(words: Sequence[Word]) -> bool:
+    """Whether "I have a meeting" is about a time to come: not a possession of now."""
+    texts = [word.text for word in words]
+    return any(word in ("tomorrow", "tonight", "upcoming") for word in texts) or any(
+        pair == ("coming", "up")
+        or pair == ("later", "today")
+        or (
+            pair[0] in ("next", "this", "coming", "on")
+            and (pair[1] in words_of.UNITS - {"time", "day", "days"})
+        )
+        for pair in pairwise(texts)
+    )
 
 
 def _is_name(words: Sequence[Word], subject: Phrase, group: Group) -> bool:

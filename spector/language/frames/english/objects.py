@@ -9,6 +9,7 @@ from spector.language.frames.english import vocabulary as words_of
 from spector.language.frames.english.phrases import (
     Group,
     Phrase,
+    is_modifier,
     phrase_at,
     quote_at,
     text_of,
@@ -179,7 +180,9 @@ def objects_at(
     if slot is not None:
         yield slot
         return
-    if frame.predicate == "likes" and _acts(words, phrase.end):
+    if frame.kind == "liked" and (
+        _is_narrowed(words, phrase) or _is_urged(words, phrase.end, frame)
+    ):
         return
     if not _fits(words, phrase, frame, negated):
         return
@@ -205,9 +208,26 @@ def _of_subject(predicate: str) -> Slot:
     return Slot(0, "", predicate, True, (0, 0))
 
 
-def _acts(words: Sequence[Word], at: int) -> bool:
-    """Whether the object is to do something: "I want my kids to learn", "I hate it being so"."""
-    return at < len(words) and (words[at].text == "to" or words[at].text.endswith("ing"))
+_NARROWS: Final = frozenset("of about from who whom whose whoever that which what".split())
+
+
+def _is_narrowed(words: Sequence[Word], phrase: Phrase) -> bool:
+    """Whether a noun is only liked as what follows has it: "people who shout", "puzzles like this";
+    a clause of time or reason narrows nothing."""
+    follows = [word.text for word in words[phrase.end : phrase.end + 2]]
+    if follows[:1] == ["like"] and follows[-1] in ("this", "that", "these", "those"):
+        return True
+    is_bare = phrase.end - phrase.first == 1 and not phrase.article
+    return is_bare and bool(follows) and follows[0] in _NARROWS
+
+
+def _is_urged(words: Sequence[Word], at: int, frame: VerbFrame) -> bool:
+    """Whether the object is to do something: "I want my kids to learn", "I hate it being so"; "tea
+    to coffee" is a choice."""
+    if at >= len(words) or words[at].text != "to":
+        return at < len(words) and words[at].kind == "word" and words[at].text.endswith("ing")
+    does = at + 1 < len(words) and words[at + 1].text in FORMS.keys() | {"be", "do", "go"}
+    return frame.predicate == "likes" or does
 
 
 def _fits(words: Sequence[Word], phrase: Phrase, frame: VerbFrame, negated: bool) -> bool:
@@ -234,6 +254,12 @@ def joined_phrases(words: Sequence[Word], phrase: Phrase, kind: str) -> list[Phr
     if phrase.article == '"':
         return [phrase]
     alone = phrase.end - phrase.first == 1
+    if (
+        alone
+        and (phrase.article in ("a", "an", "the") or phrase.owner)
+        and is_modifier(words, phrase.end)
+    ):
+        return []
     more = list(_joined(words, phrase, kind))
     if (
         len(more) == 1
@@ -282,7 +308,7 @@ def _slot_object(
     words: Sequence[Word], phrase: Phrase, frame: VerbFrame, text: str
 ) -> Draft | None:
     """ "uses port 8443", "has a capacity of 5 GB": the object is a slot with its value."""
-    if frame.kind not in ("used", "slot") or phrase.owner:
+    if frame.kind not in ("used", "had", "thing", "slot") or phrase.owner:
         return None
     nouns = [word.text for word in words[phrase.first : phrase.end]]
     for at in range(1, len(nouns)):
@@ -301,6 +327,9 @@ def _slot_object(
         ):
             value = begin, phrase.end
             return draft_of(words, value, _of_subject(predicate), text, "en:slot-object")
+    if frame.predicate == "listens_on" and nouns[0].isdigit():
+        value = phrase.first, phrase.first + 1
+        return draft_of(words, value, _of_subject("port"), text, "en:slot-object")
     if nouns[-1] != "diet" or nouns[0] not in DIETS:
         return None
     value = phrase.first, phrase.end - 1

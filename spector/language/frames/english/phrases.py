@@ -181,6 +181,21 @@ def _is_copula(words: Sequence[Word], at: int) -> bool:
     return not any(each in verbs or FORMS.get(each) for each in rest)
 
 
+def is_modifier(words: Sequence[Word], at: int) -> bool:
+    """Whether "and" or a comma goes on with another adjective: "a red and blue shirt"."""
+    if at + 1 >= len(words) or words[at].text not in ("and", ",", "but"):
+        return False
+    after = words[at + 1].text
+    verb = FORMS[after].names if after in FORMS else frozenset()
+    if not verb <= ({"participle"} if words[at].text == "and" else {"ing", "participle"}):
+        return False
+    return (
+        after not in words_of.STOPS
+        and words[at + 1].kind == "word"
+        and (after not in words_of.UNITS and not words[at + 1].capital)
+    )
+
+
 # Verb groups of English: a verb with its auxiliaries, its tense, its polarity, how it is meant.
 
 _STOPPED: Final = frozenset("stopped stop stops quit gave ceased".split())
@@ -239,8 +254,10 @@ def group_at(words: Sequence[Word], at: int, third: bool = False) -> Group | Non
     start, aux = at, _Auxiliaries()
     while at < len(words):
         if _is_had(words, at):
-            tense: Tense = "past" if words[at].text == "had" else "present"
-            return aux.group("have", start, at + 1, tense=tense)
+            got = _next_word(words, at) == "got"
+            tense: Tense = "past" if words[at].text == "had" and not got else "present"
+            end = _behind(words, at, "got") if got else at + 1
+            return aux.group("have", start, end, tense=tense)
         if words[at].text == "stand" and aux.helped and not aux.polarity:
             aux.polarity, aux.modality = True, "asserted"  # "I can't stand it"
             return aux.group("hate", start, at + 1)
@@ -269,8 +286,10 @@ def joined_group(words: Sequence[Word], at: int, last: Group | None, third: bool
 
 
 def _is_had(words: Sequence[Word], at: int) -> bool:
-    """Whether a form of have is the verb itself: no participle follows."""
+    """Whether a form of have is the verb itself: no participle follows but "got"."""
     follows = _next_word(words, at)
+    if follows == "got" and (words[at].text == "'s" or words[at].text in words_of.HAVE):
+        return True
     form = FORMS.get(follows)
     is_helper = follows == "been" or (form is not None and "participle" in form.names)
     return words[at].text in words_of.HAVE and not is_helper
@@ -369,3 +388,9 @@ def _next_word(words: Sequence[Word], at: int) -> str:
         if word.text not in words_of.ADVERBS and word.text not in ("not", "n't", "never", "also"):
             return word.text
     return ""
+
+
+def _behind(words: Sequence[Word], at: int, word: str) -> int:
+    while words[at].text != word:
+        at += 1
+    return at + 1

@@ -82,6 +82,16 @@ def _is_liked(words: Sequence[Word], phrase: Phrase) -> bool:
     return _is_thing(words, phrase) and (not shown or words[phrase.end - 1].capital)
 
 
+def _is_had(words: Sequence[Word], phrase: Phrase) -> bool:
+    """A thing with an article, a number or "my": no "the time", no "fun"."""
+    head = head_of(words, phrase).text
+    shown = phrase.article in ("the", "any", "some", "this")
+    if shown or words[phrase.first].text in WORDS["praise"]:
+        return False
+    counted = bool(phrase.article or phrase.owner == 1) and _is_thing(words, phrase)
+    return head in KIN or (counted and head not in WORDS["nothing_to_have"])
+
+
 def _is_used(words: Sequence[Word], phrase: Phrase) -> bool:
     return _is_thing(words, phrase) and not phrase.owner and phrase.article not in ("some", "this")
 
@@ -112,7 +122,11 @@ KINDS: Final[dict[str, Check]] = {
         not phrase.owner and not phrase.article and _is_thing(words, phrase)
     ),
     "used": _is_used,
-    "one": lambda words, phrase: phrase.article in ("a", "an") and _is_thing(words, phrase),
+    "moment": lambda words, phrase: (
+        words[phrase.first].kind == "number"
+        and is_date(" ".join(word.raw for word in words[phrase.first : phrase.end]))
+    ),
+    "had": _is_had,
     "slot": lambda words, phrase: False,
     "thing": _is_thing,
     "language": lambda words, phrase: words[phrase.end - 1].capital and not phrase.article,

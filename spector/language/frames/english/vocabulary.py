@@ -28,7 +28,7 @@ class VerbFrame(NamedTuple):
         kind: what the object has to be: see `KINDS` in `spector.language.frames.english.slots`.
         polarity: what the verb says when nothing negates it.
         changes: the verb says that a value is replaced.
-        past: holds in the past only ("moved to", not "move to").
+        past, now: holds in this tense only ("moved to", not "move to").
     """
 
     predicate: str
@@ -37,6 +37,7 @@ class VerbFrame(NamedTuple):
     polarity: bool = True
     changes: bool = False
     past: bool = False
+    now: bool = False
 
 
 class Form(NamedTuple):
@@ -49,7 +50,7 @@ class Form(NamedTuple):
 def _frames() -> dict[str, tuple[VerbFrame, ...]]:
     out: dict[str, tuple[VerbFrame, ...]] = {}
     for predicate, verbs, prepositions, kind, flags in rows_of("frames"):
-        said = ("denies" not in flags, *(flag in flags for flag in ("changes", "past")))
+        said = ("denies" not in flags, *(flag in flags for flag in ("changes", "past", "now")))
         for each in prepositions.split():
             frame = VerbFrame(predicate, each.strip("-"), kind, *said)
             for verb in verbs.split():
