@@ -50,7 +50,7 @@ _NOTED: Final = 0.75
 #: turns that are remembered
 TURNS: Final = 8
 _NO_SPACE: Final = re.compile(r"[.,!?;:')\]]|n't$|'")
-_WEIGHTS: Final = REPO / "spector/language/formation/weights.py"
+_WEIGHTS: Final = REPO / "spector/language/tables/data/any/pronouns.toml"
 
 
 class Candidate(NamedTuple):
@@ -281,17 +281,12 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write the weights to the package")
     options = parser.parse_args()
     model = fit([*gap(), *friends()])
-    lines = [
-        f"    {float(w):.4f},  # {name}" for name, w in zip(FEATURES, model.weights, strict=False)
-    ]
+    names = (*FEATURES, "bias")
     page = (
-        '"""Weights of the features of a reference, written by bench/cognition/pronouns.py."""\n\n'
-        "from __future__ import annotations\n\nfrom typing import Final\n\n"
-        '__all__ = ["BIAS", "WEIGHTS"]\n\n'
-        "#: fitted on GAP (Apache-2.0, Google) and Friends (Apache-2.0, Emory NLP), development\n"
-        f"BIAS: Final = {float(model.weights[-1]):.4f}\n"
-        "WEIGHTS: Final = (\n" + "\n".join(lines) + "\n)\n"
-    )
+        "# What speaks for and against a person as the one that a pronoun means, written by"
+        " bench/cognition/pronouns.py:\n# fitted on GAP (Apache-2.0, Google) and Friends"
+        " (Apache-2.0, Emory NLP), development.\n\n[weights]\n"
+    ) + "".join(f"{name} = {w:.4f}\n" for name, w in zip(names, model.weights, strict=True))
     if options.write:
         _WEIGHTS.write_text(page, encoding="utf-8")
     print(page)

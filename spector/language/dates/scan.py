@@ -20,16 +20,6 @@ from spector.process import keeps
 
 _WORD: Final = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _CONTRACTED: Final = ("'ve", "'s", "'re", "'ll", "n't", "'m", "'d")
-#: endings of finite verbs that no English word has
-_VERB: Final = re.compile(
-    r"[a-z]+(?:iyor|uyor|yor)(?:um|sun|uz|sunuz|lar|du|dum|duk)?|[a-z]+(?:acag|eceg)(?:im|iz)"
-    r"|[a-z]+(?:acak|ecek)(?:sin|lar|ler)?|[a-z]{3,}(?:dim|dum|dik|duk|tim|tum|tik|tuk)"
-    r"|[a-z]+(?:mistim|mistik|mustum)"
-)
-#: case endings behind an apostrophe; English has 's, 't, 're, 've, 'll, 'd and 'm
-_CASE: Final = re.compile(
-    r"\w'(?:[dt][ae]n?(?:ki)?|n?d[ae]n?|y?[aeiu]|n?[iu]n|y?l[ae]|l[ae]r\w*|[iu]?nc[iu]\w*)\b"
-)
 _MOST_WORDS: Final = 200
 
 
@@ -43,12 +33,11 @@ def reads_turkish(text: str) -> bool:
         return False
     if is_turkish(text, folded) or analyse(text[:4_000]).turkish:
         return True
-    if _CASE.search(folded) and english * 6 <= len(words):
+    of = grammar_of("tr")
+    if of.patterns["case"].search(folded) and english * 6 <= len(words):
         return True
-    if english:
-        return False
-    frequent = grammar_of("tr").lists["frequent"]
-    return any(word in frequent or _VERB.fullmatch(word) for word in words)
+    is_finite = of.patterns["finite"].fullmatch
+    return not english and any(word in of.lists["frequent"] or is_finite(word) for word in words)
 
 
 # The tense of the sentence around a date, which decides between last Friday and next Friday.

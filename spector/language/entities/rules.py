@@ -41,16 +41,7 @@ _INNER: Final = frozenset("of the de da van von der den la le el al and & ve".sp
 #: words before a day or month that is not the name of a person
 _BEFORE_CALENDAR: Final = frozenset("in on since until till by during last next this every".split())
 #: a capital that begins a sentence proves nothing: these never open a name there
-_OPENERS: Final = (
-    frozenset(
-        """the a an this that these those there here i you he she it we they my your his her its our
-    their what when where who why how which if then and but or so yes no not do does did is are was
-    were will would can could should may might have has had please thanks thank hi hello hey oh ok
-    okay well just also maybe today tomorrow yesterday bu su o bir ben sen biz siz onlar ne nerede
-    neden nasil evet hayir tamam merhaba selam bugun yarin dun""".split()
-    )
-    | _WORDS["calendar"]
-)
+_OPENERS: Final = _WORDS["openers"] | _WORDS["calendar"]
 #: first names that begin sentences as words
 _WORDS_TOO: Final = frozenset("alan jordan madison ray art robin ruby hazel lily".split())
 _SENTENCE_ENDS: Final = frozenset(".!?:;\n")

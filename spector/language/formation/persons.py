@@ -10,8 +10,7 @@ from typing import Final, NamedTuple
 
 from spector.language.entities import rule_mentions
 from spector.language.formation.verbs import is_english_verb
-from spector.language.formation.weights import BIAS, WEIGHTS
-from spector.language.tables import patterns_of, word_lists
+from spector.language.tables import grammar_table, patterns_of, word_lists
 from spector.language.words import plain
 from spector.process import keeps
 
@@ -20,9 +19,6 @@ _RE: Final = patterns_of("names")
 
 # People that a text names, and what their names say: a woman's, a man's, or either.
 
-_PLACE_HEADS: Final = frozenset(
-    "san los las saint fort mount cape new north south east west".split()
-)
 _ENDS: Final = frozenset('.!?:;\n"\u201c(*-\u2022')
 
 
@@ -73,7 +69,11 @@ def people_in(text: str) -> list[Person]:
             start = match.start() + match.group().rfind(rest) if rest else end
             name = rest
         words = plain(name).split()
-        if not words or (len(words[0]) < 2 and len(words) == 1) or words[0] in _PLACE_HEADS:
+        if (
+            not words
+            or (len(words[0]) < 2 and len(words) == 1)
+            or words[0] in _WORDS["place_heads"]
+        ):
             continue
         if text[start + len(name) : start + len(name) + 2] in ("'t", "\u2019t"):
             continue  # "Don't"
@@ -144,12 +144,9 @@ def _unified(found: list[Person]) -> list[Person]:
 
 # What speaks for and against a person as the one that a pronoun means.
 
-#: the features, in the order of the weights
-FEATURES: Final = tuple(
-    """here same_sentence sentence_before sentences latest first mentions share subject
-    subject_here opens after_preposition bound parallel full_name known gender turns turn_before
-    latest_turn vocative gender_here gender_turns""".split()
-)
+#: the features with their weights, and a bias
+WEIGHTS: Final[dict[str, float]] = grammar_table("any", "pronouns")["weights"]
+FEATURES: Final = tuple(name for name in WEIGHTS if name != "bias")
 
 _SENTENCE: Final = re.compile(r"[.!?]+[\"'\u201d)]*\s+(?=[\"'\u201c(]*[^\Wa-z_])|\n+")
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -217,10 +214,11 @@ def _add(found: list[Cluster], back: int, person: Person, *, speaks: int = 0) ->
 
 
 def name_parts(name: str) -> list[str]:
-    return [each for each in plain(name).replace(".", " ").split() if each not in _TITLES]
-
-
-_TITLES: Final = frozenset("mr mrs ms miss dr prof sir lady lord the".split())
+    return [
+        each
+        for each in plain(name).replace(".", " ").split()
+        if each not in _WORDS["titles_before"]
+    ]
 
 
 def same_name(one: list[str], two: list[str]) -> bool:
@@ -325,11 +323,8 @@ def is_called(text: str, person: Person) -> bool:
     before = text[max(0, person.start - 20) : person.start].rstrip()
     behind = text[person.end : person.end + 5].lstrip()
     opened = not before or before[-1] in ",.!?;\n-"
-    called = bool(before) and plain(before.rsplit(None, 1)[-1]) in _CALLS
+    called = bool(before) and plain(before.rsplit(None, 1)[-1]) in _WORDS["calls"]
     return (opened or called) and (not behind or behind[0] in ",.!?;")
-
-
-_CALLS: Final = frozenset("hey hi oh ok okay dear hello thanks".split())
 
 
 def is_possessive(text: str, at: int) -> bool:
@@ -338,10 +333,7 @@ def is_possessive(text: str, at: int) -> bool:
     return following is not None and plain(following.group(1)) not in _AFTER_OBJECT
 
 
-_AFTER_OBJECT: Final = _WORDS["prepositions"] | frozenset(
-    """and or but that when while because if so then again back up down out off away too now there
-    here a the an some what how who is was to not""".split()
-)
+_AFTER_OBJECT: Final = _WORDS["prepositions"] | _WORDS["after_object"]
 
 
 def _of_turns(known: dict[str, float], cluster: Cluster, rivals: Sequence[Cluster]) -> None:
@@ -392,7 +384,9 @@ def settled(rows: Sequence[Sequence[float]], scores: Sequence[float]) -> list[fl
 
 
 def _score(row: Sequence[float]) -> float:
-    total = BIAS + math.fsum(w * x for w, x in zip(WEIGHTS, row, strict=True))
+    total = WEIGHTS["bias"] + math.fsum(
+        WEIGHTS[name] * x for name, x in zip(FEATURES, row, strict=True)
+    )
     return 1 / (1 + math.exp(-total))
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-from spector.language.dates import reads_turkish
 from spector.language.formation.verbs import is_english_verb
 from spector.language.tables import patterns_of, word_lists
 from spector.language.words import plain
@@ -21,13 +19,6 @@ _SPECIAL: Final = {
 }  # fmt: skip
 _CONTRACTED: Final = {"i'm": "is", "im": "is", "i've": "has", "ive": "has", "i'll": "will"}
 _OBJECTS: Final = {"me": "{}", "my": "{}'s", "mine": "{}'s", "myself": "themselves"}
-#: first person of Turkish verbs -> third person
-_TURKISH_ENDINGS: Final = (
-    (re.compile(r"yorum$"), "yor"), (re.compile(r"([dt][ıiuü])m$"), r"\1"),
-    (re.compile(r"(aca)ğım$"), r"\1k"), (re.compile(r"(ece)ğim$"), r"\1k"),
-    (re.compile(r"(m[ıiuü]ş)[ıiuü]m$"), r"\1"), (re.compile(r"([aeıiuü]r)[ıiuü]m$"), r"\1"),
-    (re.compile(r"mam$"), "maz"), (re.compile(r"mem$"), "mez"),
-)  # fmt: skip
 
 
 def rewritten(text: str, name: str) -> str:
@@ -40,8 +31,6 @@ def rewritten(text: str, name: str) -> str:
         cleaned = cleaned[:1].upper() + cleaned[1:]
     if _RE["unsafe"].search(cleaned) or not cleaned:
         return _short(text.strip())
-    if reads_turkish(cleaned) and not _RE["first"].search(cleaned):
-        return _short(_turkish(cleaned, name))
     if not _RE["first"].search(cleaned) or _RE["others"].search(cleaned):
         return _short(cleaned)
     turned = _english(cleaned, name)
@@ -134,26 +123,3 @@ def _third(verb: str) -> str | None:
     if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
         return verb + "es"
     return verb + "s"
-
-
-def _turkish(text: str, name: str) -> str:
-    """The last verb in the third person, and the name before it, where nothing else is first."""
-    words = text.split()
-    if words and plain(words[0]) == "ben":
-        words = words[1:]
-    if not words:
-        return text
-    last = words[-1].rstrip(".!")
-    mark = words[-1][len(last) :]
-    for pattern, put in _TURKISH_ENDINGS:
-        turned = pattern.sub(put, last)
-        if turned == last:
-            continue
-        body = " ".join(words[:-1])
-        if _RE["turkish_others"].search(body) or re.search(r"[.!;]\s", text):
-            return text
-        head = f"{body[:1].lower() if words[0][:1].isupper() and len(words) > 1 else body[:1]}"
-        keep = words[0][1:2].isupper() or "'" in words[0] or "\u2019" in words[0]
-        body = body if keep else head + body[1:]
-        return " ".join(part for part in (name, body, turned + mark) if part)
-    return text

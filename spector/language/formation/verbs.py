@@ -9,9 +9,6 @@ from spector.language.tables import word_lists
 
 _WORDS: Final = word_lists("verbs")
 _ED: Final = re.compile(r"[a-z]{2,}ed")
-_NOT_ED: Final = frozenset(
-    "bed red need seed speed feed indeed hundred shed weed breed wed".split()
-)
 
 
 def _forms() -> frozenset[str]:
@@ -37,7 +34,7 @@ def is_english_verb(word: str, *, subject: bool) -> bool:
     """
     if word in _WORDS["auxiliaries"] or word in _WORDS["irregular"]:
         return True
-    if _ED.fullmatch(word) and word not in _NOT_ED:
+    if _ED.fullmatch(word) and word not in _WORDS["no_ed"]:
         return True
     if word in _FORMS:
         return subject or word.endswith(("s", "ed"))

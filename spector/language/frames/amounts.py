@@ -12,26 +12,12 @@ from spector.process import keeps
 
 _RE: Final = patterns_of("amounts")
 
+_TABLE: Final = grammar_table("any", "amounts")
 _FIGURES: Final = {
-    word: str(at)
-    for row, begin in (
-        ("two three four five six seven eight nine ten eleven twelve", 2),
-        ("second third fourth fifth sixth seventh eighth ninth tenth", 2),
-        ("uc dort bes alti yedi sekiz dokuz", 3),
-        ("ikinci ucuncu dorduncu besinci altinci yedinci sekizinci dokuzuncu onuncu", 2),
-        ("iki", 2),
-    )
-    for at, word in enumerate(row.split(), begin)
+    word: figure for figure, words in _TABLE["figures"].items() for word in words.split()
 }
+_MANY: Final[dict[str, int]] = _TABLE["multipliers"]
 _FIGURE: Final = re.compile(rf"\b(?:{'|'.join(sorted(_FIGURES, key=len, reverse=True))})(?= [a-z])")
-_MANY: Final = {
-    "k": 1000,
-    "bin": 1000,
-    "thousand": 1000,
-    "grand": 1000,
-    "milyon": 10**6,
-    "million": 10**6,
-}
 #: digits of a code, at least
 _CODE_DIGITS: Final = 4
 #: hours of a day
@@ -78,7 +64,7 @@ def _amount(kind: str, found: re.Match[str]) -> Amount:
             number = number.replace(".", "")
         form = number.rstrip(".")
         if found["many"] and form.replace(".", "", 1).isdigit():
-            form = f"{float(form) * _MANY[found['many']]:g}"
+            form = f"{float(form) * _TABLE['multipliers'][found['many']]:g}"
         return Amount(kind, form, _unit_of(found["sign"] or found["unit"] or ""), start, end)
     if kind == "phone":
         word = "".join(filter(str.isdigit, word))
@@ -93,13 +79,8 @@ def _amount(kind: str, found: re.Match[str]) -> Amount:
     return Amount(kind, word, "", start, end)
 
 
-_STEMS: Final = tuple(
-    "mon tues wednes thurs fri satur sun weekday weekend pazartesi cumartesi carsamba persembe cuma"
-    " pazar sali".split()
-)
-_UNITS: Final[dict[str, str]] = grammar_table("any", "amounts")["units"]
-
-
+_STEMS: Final = tuple(_TABLE["words"]["days"].split())
+_UNITS: Final[dict[str, str]] = _TABLE["units"]
 _MONEY: Final = frozenset(("$", "€", "£", "tl", "lb"))
 
 

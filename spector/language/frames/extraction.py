@@ -44,8 +44,10 @@ from spector.language.statements import (
     own_words,
     speaker_opening,
 )
-from spector.language.tables import only_language
+from spector.language.tables import grammar_table, only_language, word_lists
 from spector.language.words import analyse, plain
+
+_WORDS: Final = word_lists("frames")
 
 # Assignments: "port = 8443", "Deadline: 9 May", where the left side names a slot.
 
@@ -53,10 +55,6 @@ from spector.language.words import analyse, plain
 _LEFT: Final = 4
 _RIGHT: Final = 7
 _ASSIGNED_OWNERS: Final = {"my": 1, "our": 0, "your": 2, "benim": 1, "the": 0}
-_OF_PERSONS: Final = frozenset(
-    """is_named age works_as works_at lives_in birthday marital_status diet nationality email phone
-    born_in height weight shoe_size blood_type salary""".split()
-)
 _ASSIGNS: Final = frozenset((":", "="))
 
 
@@ -89,7 +87,7 @@ def assignments(sentence: Sentence, text: str) -> Iterator[Draft]:
     if owner and modifiers:
         subject, predicate = "", f"{modifiers.replace(' ', '_')}_{predicate}"
     if not subject and not owner:
-        if predicate in _OF_PERSONS:
+        if predicate in _WORDS["of_persons"]:
             return  # of a person that the line does not name
         subject, predicate = text[left[0].start : left[-1].end], "is"
     span = (right[0].start, right[-1].end)
@@ -108,26 +106,14 @@ def assignments(sentence: Sentence, text: str) -> Iterator[Draft]:
 
 # Words of chat at the ends of a sentence: they state nothing and end no value.
 
-#: behind what is said
-_CLOSERS: Final = tuple(tuple(row.split()) for row in (
-    "just so you know", "just in case", "for the record", "in case you wonder", "by the way",
-    "to be honest", "for what it's worth", "bu arada", "haberin olsun", "haberiniz olsun",
-    "bilgin olsun", "bilginiz olsun", "aklinda olsun", "aklinda bulunsun", "dogrusu",
-    *"""btw fyi lol lmao rofl haha hahaha hahah hehe heh tho though thx ty thanks ok okay yeah yep
-    tbh imo imho innit mate dude bro anyways anyhow ahah ahaha valla vallahi ya yaa yav be abi kanka
-    hocam iste yani""".split(),
-))  # fmt: skip
+_CLOSERS, _OPENERS = (
+    tuple(tuple(each.split()) for each in grammar_table("any", "frames")["talk"][name].split(","))
+    for name in ("closers", "openers")
+)
 #: words of a row -> the rows; no row ends with another one, so that one of them at most fits
 _CLOSERS_OF: Final = {
     n: frozenset(row for row in _CLOSERS if len(row) == n) for n in {len(row) for row in _CLOSERS}
 }
-#: before what is said
-_OPENERS: Final = tuple(tuple(row.split()) for row in (
-    "ha bu arada", "bu arada", "haberin olsun", "bilgin olsun", "dogrusu", "just so you know",
-    "by the way", "it turns out that", "it turned out that", "it turns out", "it turned out",
-    "as it turns out", "turns out that", "turned out that", "turns out", "turned out", "meger",
-    "megerse",
-))  # fmt: skip
 #: an emoticon begins with one of these
 _EYES: Final = frozenset(":;=")
 _TALK_SIGNS: Final = frozenset(",-–—…")
@@ -172,16 +158,9 @@ def _before_signs(words: Sequence[Word], at: int) -> int:
 
 # What of a text is not understood: only what is understood whole hides what an older one says.
 
-#: words beside a statement that leave it its speaker's, and so: of change, of talking on
+#: words beside a statement that leave it its speaker's
 _LEADS: Final = frozenset(
-    term
-    for words in (
-        "actually anyway anymore correction fact finally fyi guess hey hi instead know last listen"
-        " longer look news note now nowadays ok okay please ps really reminder right since so sorry"
-        " turn turns update wait way well yes",
-        "aslında artık düzeltme haber güncelleme pardon tamam",
-    )
-    for term in analyse(words).content()
+    term for name in ("leads", "leads_tr") for term in analyse(" ".join(_WORDS[name])).content()
 )
 #: stands where something is stated, and signs that are not of plain sentences
 _STATED: Final = "\0"
@@ -306,12 +285,8 @@ _MOST: Final = 3
 #: words of an object at most
 _MOST_WORDS: Final = 8
 _STATES: Final[tuple[Modality, ...]] = ("asserted", "hedged")
-#: what a user says of his agent by the way, and orders it to be
 #: "parents' house": its value is what follows
 _OWNERS: Final = re.compile(r"s['\u2019]\s+[^\W_]")
-_NOT_OF_AGENT: Final = frozenset(
-    """is_a has had got wants likes uses makes works_as found spent did said tries""".split()
-)
 #: of a line, as much as may be the name that it opens with, and a word
 _OPENING_CHARS: Final = 80
 
@@ -432,7 +407,9 @@ def _resolved(
         return None  # a guess about another: "perhaps you are a nurse"
     if draft.owner:
         owner = first if draft.owner == 1 else second
-        if not owner or (owner == AGENT and draft.owner == 2 and draft.predicate in _NOT_OF_AGENT):
+        if not owner or (
+            owner == AGENT and draft.owner == 2 and draft.predicate in _WORDS["not_of_agent"]
+        ):
             return None
         named = _name_behind(draft, text) if subject else ""
         whose = f"{owner}'s {subject}" if subject else owner

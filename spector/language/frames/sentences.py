@@ -5,17 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
+from spector.language.tables import grammar_table, word_lists
 from spector.language.words import plain
 from spector.process import keeps
 
 # What one sentence states: subject, predicate, object, and how it is meant.
 
-Modality = Literal["asserted", "hedged", "planned", "reported", "conditional", "asked"]
+#: how a statement is meant; of two the one further behind counts
+Modality = Literal["asserted", "hedged", "planned", "conditional", "reported", "asked"]
 Tense = Literal["present", "past", "future"]
 #: positions in a text, the end exclusive
 Place = tuple[int, int]
+
+_ORDER: Final[tuple[Modality, ...]] = get_args(Modality)
+
+
+def stricter(one: Modality, other: Modality) -> Modality:
+    return max(one, other, key=_ORDER.index)
+
 
 USER: Final = "user"
 AGENT: Final = "agent"
@@ -113,10 +122,7 @@ _ENDS: Final = re.compile("[.!?\u2026\u3002\uff01\uff1f;\n]+")
 _FENCE: Final = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
 #: what a line of a list or a heading begins with
 _BULLET: Final = re.compile(r"[\s>]*(?:[-*\u2022\u2013#]+\s+|\d{1,2}[.)]\s+|\[[ xX]\]\s+)*")
-_ABBREVIATED: Final = frozenset(
-    """mr mrs ms dr prof st sr jr vs etc eg ie no inc ltd co corp approx dept est fig
-    gen gov hon rev sen mt ft av doc doç sn vb vd örn bkz cad sok mah""".split()
-)
+_ABBREVIATED: Final = word_lists("frames")["abbreviated"]
 _MAIL: Final = r"(?P<mail>[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6})|"
 _LINK: Final = r"(?P<link>(?:https?://|www\.)[^\s<>\"')]{1,300})|"
 _PLAIN: Final = (
@@ -128,22 +134,10 @@ _PLAIN: Final = (
 _WORD: Final = re.compile(_MAIL + _LINK + _PLAIN)
 #: the same of texts without an address, of which each word is tried as one
 _PLAIN_WORD: Final = re.compile(_PLAIN)
-_MERGED: Final = {
-    "dont": 2,
-    "doesnt": 4,
-    "didnt": 3,
-    "isnt": 2,
-    "wasnt": 3,
-    "arent": 3,
-    "havent": 4,
-    "hasnt": 3,
-    "cant": 2,
-    "wont": 2,
-    "couldnt": 5,
-    "wouldnt": 5,
+#: what is written together -> its two words: "dont", "im"
+_APART: Final = {
+    form: tuple(words.split()) for form, words in grammar_table("any", "frames")["apart"].items()
 }
-#: typed without the apostrophe
-_CONTRACTED: Final = {"im": ("i", "'m"), "ive": ("i", "'ve"), "theres": ("there", "'s")}
 
 
 class Word(NamedTuple):
@@ -284,15 +278,12 @@ def _words(text: str, start: int, end: int) -> tuple[Word, ...]:
                     verb._replace(text=verb.text[:-1], raw=verb.raw[:-1], end=verb.end - 1)
                 )
             found.append(Word("n't", text[verb.end - 1 : stop], verb.end - 1, stop, "word"))
-        elif folded in _MERGED and len(folded) == len(raw):
-            cut = at + _MERGED[folded]
-            found.append(Word(folded[: cut - at], text[at:cut], at, cut, kind))
-            found.append(Word("n't", text[cut:stop], cut, stop, kind))
-        elif folded in _CONTRACTED and len(folded) == len(raw):
-            first, second = _CONTRACTED[folded]
+        elif folded in _APART and len(folded) == len(raw):
+            first, second = _APART[folded]
             cut = at + len(first)
             found.append(Word(first, text[at:cut], at, cut, kind))
-            found.append(Word(second, text[cut:stop], cut, stop, "suffix"))
+            more = "suffix" if second.startswith("'") else kind
+            found.append(Word(second, text[cut:stop], cut, stop, more))
         else:
             found.append(Word(folded, raw, at, stop, kind))
     return tuple(found)

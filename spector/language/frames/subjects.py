@@ -76,7 +76,7 @@ _AHEAD: Final = (
 #: tell two states of one thing, and no two things
 _STATES: Final = frozenset("new old current present former actual real own".split())
 #: "I heard that Omar ...": what follows is about another person
-_TELLS: Final = words_of.OPINIONS | words_of.REPORTS | {"know", "hear", "told"}
+_TELLS: Final = words_of.WORDS["opinions"] | words_of.WORDS["reports"] | {"know", "hear", "told"}
 _JOINS: Final = frozenset((",", ";", ":", "and", "but", "so", "while", "because"))
 _LINKS: Final = frozenset("of in at on for from with near".split())
 _NO_NOUNS: Final = _STATES | _LINKS | words_of.ARTICLES | frozenset(words_of.POSSESSIVES)

@@ -27,6 +27,7 @@ from spector.language.frames.sentences import (
 )
 from spector.language.frames.values import normal_value
 from spector.language.statements import own_words
+from spector.language.tables import word_lists
 from spector.language.words import plain
 
 __all__ = ["BY_HEAD", "Tagged", "tagged_statements"]
@@ -35,14 +36,8 @@ __all__ = ["BY_HEAD", "Tagged", "tagged_statements"]
 BY_HEAD: Final = "head"
 #: probability from which the head is believed: .8 of what it files of unseen hands is what they say
 LEAST: Final = 0.65
-_NEGATIONS: Final = frozenset(
-    "not n't 't ’t never cannot no nor neither without dont doesnt didnt cant wont isnt".split()
-)
-_HELPERS: Final = frozenset("do does did don doesn didn isn aren wasn weren haven hasn".split())
-#: what an order or a wish is about is not so
-_WISHES: Final = frozenset(
-    "want wants wanted hope hopes plan plans planning going gonna thinking let should".split()
-)
+_WORDS: Final = word_lists("frames")
+_NEGATIONS: Final = _WORDS["negations"]
 _VERBS: Final = {
     **dict.fromkeys(("am", "'m", "’m", "im", "is", "are", "'s", "’s", "'re", "’re"), "is"),
     **dict.fromkeys(("have", "'ve", "’ve"), "has"),
@@ -129,7 +124,7 @@ def _statement(
     name, kin, subject_place = subject
     if plain(name) == plain(value):
         return None
-    hedged = bool(english.doubts(own.words))
+    hedged = english.doubts(own.words)
     return Statement(
         subject=name,
         predicate=canonical_name(predicate),
@@ -181,11 +176,11 @@ def _predicate(found: Triple, low: Sequence[str]) -> tuple[str, bool]:
         0, start - 4, found.subject[1] if found.subject and found.subject[1] <= start else 0
     )
     unsaid = {low[at] for at in range(begin, start)} - set(said)
-    if unsaid & (_NEGATIONS | _WISHES | english.MODALS.keys()):
+    if unsaid & (_NEGATIONS | _WORDS["wishes"] | english.MODALS.keys()):
         return "", True
     polarity = not _NEGATIONS.intersection(said)
     if not polarity:
-        said = [word for word in said if word not in _NEGATIONS | _HELPERS]
+        said = [word for word in said if word not in _NEGATIONS | _WORDS["helpers"]]
     if not said:
         return ("is" if found.subject is not None and polarity else ""), polarity
     said[0] = _VERBS.get(said[0], said[0])

@@ -8,7 +8,15 @@ from dataclasses import replace
 from typing import Any, Final, Literal, NamedTuple
 
 from spector.language.frames.predicates import SLOTS, predicate_of
-from spector.language.frames.sentences import Draft, Modality, Place, Sentence, Tense, Word
+from spector.language.frames.sentences import (
+    Draft,
+    Modality,
+    Place,
+    Sentence,
+    Tense,
+    Word,
+    stricter,
+)
 from spector.language.frames.values import is_date
 from spector.language.tables import grammar_table
 from spector.language.words import analyse, plain
@@ -333,17 +341,17 @@ def _trimmed(part: Sequence[Noun], first: int, end: int, last: str, text: str) -
     return last
 
 
-def _owner_before(part: Sequence[Noun], at: int, text: str) -> tuple[int, str, Place, int] | None:
-    """(owner, name, span, first index) of "S'nin" before an index, or None."""
+def _owner_before(part: Sequence[Noun], at: int, text: str) -> Subject | None:
+    """The owner of "S'nin" before an index, its ``after`` being where it begins; None for none."""
     if at < 1:
         return None
     noun = part[at - 1]
     if noun.text in ("benim", "bizim"):
-        return 1, "", (noun.start, noun.stop), at - 1
+        return Subject(1, "", (noun.start, noun.stop), at - 1)
     for count in range(0 if noun.suffix else min(2, at), 0, -1):
         kin = " ".join(each.text for each in part[at - count : at])
         if kin.endswith(("in", "un")) and kin[:-2] in KIN:
-            return 1, KIN[kin[:-2]], (part[at - count].start, noun.stop), at - count
+            return Subject(1, KIN[kin[:-2]], (part[at - count].start, noun.stop), at - count)
     stem = strip_case(noun.raw, noun.suffix, "gen")
     if stem is None or noun.text in _PRONOUNS:
         return None
@@ -355,7 +363,16 @@ def _owner_before(part: Sequence[Noun], at: int, text: str) -> tuple[int, str, P
         ):
             break
         first -= 1
-    return 0, _trimmed(part, first, at, stem, text), (part[first].start, noun.end), first
+    name = _trimmed(part, first, at, stem, text)
+    return Subject(0, name, (part[first].start, noun.end), first)
+
+
+def _draft(who: Subject, predicate: str, said: str, place: Place, stop: int, frame: str) -> Draft:
+    """The statement that a value at a place is of a subject, in a clause that ends at ``stop``."""
+    whole = (min(who.span[0], place[0]), max(stop, place[1]))
+    return Draft(
+        who.owner, who.name, predicate, said, who.span, place, whole, by_form=True, frame=frame
+    )
 
 
 # Slots and their values: "S'nin N-i X", "en sevdiğim renk X".
@@ -399,11 +416,11 @@ def _valued(
     if at and part[at - 1].text in kinds and predicate in ("phone", "email", "address"):
         modifier, first = part[at - 1].text, at - 1
     owner = _owner_before(part, first, text)
-    prefix = part[:first] if owner is None else part[: owner[3]]
+    prefix = part[:first] if owner is None else part[: owner.after]
     thing = [noun for noun in prefix if noun.text not in _ADVERBS]
     if owner is None and person == 3 and predicate in _WORDS["of_things"] and _is_bare(thing):
         span = (thing[0].start, thing[-1].end)
-        owner, thing = (0, text[span[0] : span[1]], span, 0), []
+        owner, thing = Subject(0, text[slice(*span)], span, 0), []
     if thing or person == 2:
         return None
     name_span: Place = (part[at].start, part[begin - 1].stop)
@@ -413,12 +430,12 @@ def _valued(
         if begin - at == 1 and noun != "veritaban":
             return None  # "its port": of a thing that is not named
         who, predicate = Subject(0, text[name_span[0] : name_span[1]], name_span, begin), "is"
-    elif (owner[0] == 1 and not owner[1]) or (
-        predicate == "phone" and noun == "numara" and not (owner[0] or modifier)
+    elif (owner.owner == 1 and not owner.name) or (
+        predicate == "phone" and noun == "numara" and not (owner.owner or modifier)
     ):
         return None
     else:
-        who = Subject(owner[0], owner[1], owner[2], begin)
+        who = owner
     if modifier in ("is", "ev") and predicate in ("phone", "email"):
         predicate = f"{'work' if modifier == 'is' else 'home'}_{predicate}"
     known = "database" if predicate == "is" and noun == "veritaban" else predicate
@@ -466,19 +483,10 @@ def _with_value(
     said = _trimmed(part, value, end, stem, text)
     if not _suits(part[value:end], said, checked):
         return None
-    span = (min(who.span[0], part[value].start), part[-1].stop)
-    return Draft(
-        who.owner,
-        who.name,
-        predicate,
-        said,
-        who.span,
-        (part[value].start, value_end),
-        span,
-        changed=changed,
-        by_form=True,
-        frame="tr:slot",
-    )
+    place = (part[value].start, value_end)
+    made = _draft(who, predicate, said, place, part[-1].stop, "tr:slot")
+    made.changed = changed
+    return made
 
 
 def _suits(value: Sequence[Noun], text: str, predicate: str) -> bool:
@@ -531,16 +539,16 @@ def _favourite(part: list[Noun], text: str) -> Draft | None:
     who, first = Subject(1, "", (part[begin].start, part[at].stop), at + 2), begin
     if not own:
         owner = _owner_before(part, begin, text)
-        if owner is None or not owner[1]:
+        if owner is None or not owner.name:
             return None
-        who, first = Subject(owner[0], owner[1], owner[2], at + 2), owner[3]
+        who, first = owner, owner.after
     predicate = "favourite_" + predicate_of(word)[0]
     value = [each for each in part[:first] if each.text not in _ADVERBS]
     if at + 2 < len(part):
         return None if value else _with_value(part, at + 2, who, predicate, predicate, text)
     if not own or not 1 <= len(value) <= 3 or any(each.text in _PRONOUNS for each in value):
         return None
-    return _of_value(value, value[-1].raw, who.span, predicate, part, text)
+    return _of_all(value, value[-1].raw, who, predicate, part[-1].stop, text)
 
 
 def _best_of_all(part: Sequence[Noun], text: str) -> Draft | None:
@@ -552,21 +560,15 @@ def _best_of_all(part: Sequence[Noun], text: str) -> Draft | None:
         return None
     stem = strip_case(value[-1].raw, value[-1].suffix, "acc") or value[-1].raw
     predicate = "favourite_" + predicate_of(words[at - 1][:-6])[0]
-    return _of_value(value, stem, (part[-1].start, part[-1].stop), predicate, part, text)
+    who = Subject(1, "", (part[-1].start, part[-1].stop), 0)
+    return _of_all(value, stem, who, predicate, part[-1].stop, text)
 
 
-def _of_value(
-    value: Sequence[Noun],
-    last: str,
-    who: Place,
-    predicate: str,
-    part: Sequence[Noun],
-    text: str,
+def _of_all(
+    value: Sequence[Noun], last: str, who: Subject, predicate: str, stop: int, text: str
 ) -> Draft:
     said = _trimmed(value, 0, len(value), last, text)
-    span = (value[0].start, value[-1].end)
-    whole = (min(part[0].start, span[0]), part[-1].stop)
-    return Draft(1, "", predicate, said, who, span, whole, by_form=True, frame="tr:favourite")
+    return _draft(who, predicate, said, (value[0].start, value[-1].end), stop, "tr:favourite")
 
 
 def _slot_before(part: Sequence[Noun], form: Form, text: str) -> Draft | None:
@@ -584,8 +586,9 @@ def _slot_before(part: Sequence[Noun], form: Form, text: str) -> Draft | None:
         first = _behind_adverbs(part)
         if slot and slot[0] == 3 and value.text[:1].isdigit() and 0 < end - 2 - first <= 3:
             span = (part[first].start, part[end - 3].stop)
-            name = text[span[0] : span[1]]
-            return _of_thing(0, name, slot[1], value, span, (span[0], part[end].stop))
+            return _of_thing(
+                Subject(0, text[slice(*span)], span, 0), slot[1], value, part[end].stop
+            )
     if form.stem == "kullan" and end >= 3 and part[end - 2].text == "olarak":
         return _used_as(part, end)
     return None
@@ -600,30 +603,21 @@ def _used_as(part: Sequence[Noun], end: int) -> Draft | None:
     predicate = slot[1] if slot else noun.text
     if predicate not in SLOTS and end < 4:
         return None
-    owner, name, span = 1, "", (part[end].start, part[end].stop)
+    who = Subject(1, "", (part[end].start, part[end].stop), 0)
     if end >= 4:
         place = part[end - 4]
         stem = strip_case(place.raw, place.suffix, "loc")
         if stem is not None and place.text not in _ADVERBS:
-            owner, name, span = 0, stem, (place.start, place.end)
-    whole = (min(span[0], noun.start), part[end].stop)
-    return _of_thing(owner, name, predicate, value, span, whole)
+            who = Subject(0, stem, (place.start, place.end), 0)
+    return _of_thing(who, predicate, value, part[end].stop)
 
 
-def _of_thing(
-    owner: int, name: str, predicate: str, value: Noun, span: Place, whole: Place
-) -> Draft:
-    place = (value.start, value.end)
-    return Draft(
-        owner, name, predicate, value.raw, span, place, whole, by_form=True, frame="tr:slot-object"
-    )
+def _of_thing(who: Subject, predicate: str, value: Noun, stop: int) -> Draft:
+    return _draft(who, predicate, value.raw, (value.start, value.end), stop, "tr:slot-object")
 
 
 # Sentences: how they are meant, their clauses, and the verbs of home, work and diet.
 
-_ORDER: Final[tuple[Modality, ...]] = (
-    "asserted", "hedged", "planned", "conditional", "reported", "asked",
-)  # fmt: skip
 #: -sa/-se behind a tense: "yaşarsam", "taşınırsak", "olsaydı"
 _CONDITIONAL: Final = re.compile(r"\w{3,}(?:rs[ae][mnk]?|s[ae]yd[iu]m?|yors[ae]m?)")
 #: with them a clause without a subject goes on with that of the one before: "..., artık ..."
@@ -651,7 +645,7 @@ def turkish_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
             words = {noun.text for noun in part if noun.kind == "word"}
             yield replace(
                 draft,
-                modality=max(whole, draft.modality, key=_ORDER.index),
+                modality=stricter(whole, draft.modality),
                 changed=draft.changed or not words.isdisjoint(_WORDS["changes"]),
                 added=not words.isdisjoint(("ayrica", "de", "da")),
             )
@@ -723,20 +717,16 @@ def _of_verb(part: list[Noun], form: Form, subject: Subject, text: str) -> Draft
     predicate, value, first, noun = found
     if not subject.owner and any(each.text not in _ADVERBS for each in part[floor:first]):
         return None
-    span = (part[first].start, noun.end)
-    return Draft(
-        subject.owner,
-        subject.name,
-        predicate,
-        value,
-        subject.span,
-        span,
-        (min(subject.span[0], span[0]), max(part[-1].stop, span[1])),
+    made = _draft(
+        subject, predicate, value, (part[first].start, noun.end), part[-1].stop, f"tr:{form.stem}"
+    )
+    return replace(
+        made,
         polarity=form.polarity,
         modality=form.modality,
         tense="present" if moves else form.tense,
         changed=moves or any(noun.text == "artik" for noun in part),
-        frame=f"tr:{form.stem}",
+        by_form=False,
     )
 
 

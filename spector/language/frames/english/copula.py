@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from spector.language.frames.english import vocabulary as words_of
-from spector.language.frames.english.objects import joined_phrases, trailing, window_of
+from spector.language.frames.english.objects import draft_of, joined_phrases
 from spector.language.frames.english.phrases import (
     Group,
     Phrase,
@@ -32,43 +32,17 @@ from spector.language.frames.english.slots import (
     subject_name,
     value_at,
 )
+from spector.language.frames.english.vocabulary import WORDS
 from spector.language.frames.predicates import KIN
-from spector.language.frames.sentences import Draft, Place, Word
+from spector.language.frames.sentences import Draft, Word
 from spector.language.frames.values import is_date
 
 #: makes a draft of a predicate, the words of its object, and the name of a frame
 Maker = Callable[[str, int, int, str], Draft]
 
-#: predicate | adjectives or participles | preposition or - | kind of the object
-_TABLE: Final = """
-allergic_to        | allergic                           | to       | thing
-married_to         | married                            | to       | name
-engaged_to         | engaged                            | to       | name
-located_in         | based located situated             | in       | place
-works_at           | employed                           | at       | org
-works_at           | employed                           | by       | org
-price              | priced                             | at       | amount
-member_of          | part                               | of       | org
-comes_from         | from                               | -        | place
-founded_in         | founded established created formed   | in       | place
-built_in           | built held published filmed        | in       | place
-affiliated_with    | affiliated                         | with     | name
-born_on            | born                               | on       | amount
-born_in            | born                               | in       | place
-runs_on            | hosted                             | on       | used
-runs_on            | powered                            | by       | used
-owner              | owned                              | by       | name
-founded_by         | founded                            | by       | name
-written_by         | written                            | by       | name
-created_by         | created                            | by       | name
-directed_by        | directed                           | by       | name
-developed_by       | developed                          | by       | name
-"""
 _STATES: Final = {
     (word, preposition.strip("-")): (predicate, kind)
-    for predicate, words, preposition, kind in (
-        [cell.strip() for cell in line.split("|")] for line in _TABLE.strip().splitlines()
-    )
+    for predicate, words, preposition, kind in words_of.rows_of("states")
     for word in words.split()
 }
 #: endings of nationalities; the names that share them are left alone as well
@@ -119,25 +93,12 @@ def _is_measure(words: Sequence[Word], value: Value) -> bool:
 def _slot_draft(
     words: Sequence[Word], slot: Slot, value: Value, group: Group, text: str, frame: str
 ) -> Draft:
-    span = (words[value.first].start, words[value.end - 1].end)
-    changed, added, replaced = trailing(words, value.after, text)
-    return Draft(
-        slot.owner,
-        slot.subject,
-        slot.predicate,
-        text_of(words, value.first, value.end, text),
-        slot.span,
-        span,
-        (min(slot.span[0], span[0]), max(slot.span[1], span[1])),
-        polarity=group.polarity,
-        tense=group.tense,
-        replaced=replaced,
-        changed=value.changed or changed or group.changed,
-        added=value.added or added or group.added,
-        window=window_of(words, text),
-        by_form=True,
-        frame=frame,
+    made = draft_of(
+        words, (value.first, value.end), slot, text, frame, group=group, after=value.after
     )
+    made.changed |= value.changed
+    made.added |= value.added
+    return made
 
 
 def reversed_slot(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> Draft | None:
@@ -145,12 +106,15 @@ def reversed_slot(words: Sequence[Word], subject: Phrase, group: Group, text: st
     at = group.end
     if subject.article in ("i", "we", "you") or subject.owner:
         return None
-    span = (words[subject.first].start, words[subject.end - 1].end)
-    value = text_of(words, subject.first, subject.end, text)
+
+    def made(slot: Slot, after: int) -> Draft:
+        value = subject.first, subject.end
+        return draft_of(words, value, slot, text, "en:reversed", group=group, after=after)
+
     rest = [word.text for word in words[at : at + 3]]
     if rest[:1] == ["where"] and rest[1:] in (["i", "live"], ["we", "live"]):
         slot = Slot(1, "", "lives_in", True, (words[at + 1].start, words[at + 1].end))
-        return _reversed(words, slot, value, span, group, at + 3, text)
+        return made(slot, at + 3)
     several = rest == ["one", "of", "my"]
     phrase = phrase_at(words, at + 2 * several)
     if (
@@ -172,7 +136,7 @@ def reversed_slot(words: Sequence[Word], subject: Phrase, group: Group, text: st
     ):
         noun = words[end - 1].text.replace("color", "colour")
         slot = Slot(1, "", f"favourite_{noun}", True, (words[end].start, words[end].end))
-        return _reversed(words, slot, value, span, group, end + 3, text)
+        return made(slot, end + 3)
     found = slot_at(words, phrase, text)
     if (
         found is None
@@ -185,32 +149,12 @@ def reversed_slot(words: Sequence[Word], subject: Phrase, group: Group, text: st
     ):
         return None
     if subject.article == "the" or (
-        found.known and found.predicate == "deadline" and (not is_date(value))
+        found.known
+        and found.predicate == "deadline"
+        and not is_date(text_of(words, subject.first, subject.end, text))
     ):
         return None
-    return _reversed(words, found, value, span, group, end, text)
-
-
-def _reversed(
-    words: Sequence[Word], slot: Slot, value: str, span: Place, group: Group, after: int, text: str
-) -> Draft:
-    changed, added, replaced = trailing(words, after, text)
-    return Draft(
-        slot.owner,
-        slot.subject,
-        slot.predicate,
-        value,
-        slot.span,
-        span,
-        (min(slot.span[0], span[0]), max(slot.span[1], span[1])),
-        polarity=group.polarity,
-        tense=group.tense,
-        replaced=replaced,
-        changed=changed or group.changed,
-        added=added or group.added,
-        by_form=True,
-        frame="en:reversed",
-    )
+    return made(found, end)
 
 
 def _person(
@@ -221,24 +165,8 @@ def _person(
     before = (words[subject.start].start, words[subject.end - 1].end)
 
     def made(predicate: str, first: int, end: int, frame: str) -> Draft:
-        span = (words[first].start, words[end - 1].end)
-        changed, added, replaced = trailing(words, end, text)
-        return Draft(
-            subject.owner,
-            name,
-            predicate,
-            text_of(words, first, end, text),
-            before,
-            span,
-            (before[0], span[1]),
-            group.polarity,
-            tense=group.tense,
-            replaced=replaced,
-            changed=changed or group.changed,
-            added=added or group.added,
-            window=window_of(words, text),
-            frame=frame,
-        )
+        who = Slot(subject.owner, name, predicate, True, before)
+        return draft_of(words, (first, end), who, text, frame, group=group, by_form=False)
 
     if at >= len(words):
         return
@@ -353,7 +281,7 @@ def _thing(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> I
         if not inside or not all(word.capital for word in inside) or inside[0].text in MONTHS:
             return
         head = words[subject.end - 1].text  # "my degree is in Physics" is no place
-        if subject.owner and not (is_person(words, subject) or head in words_of.BUILDINGS):
+        if subject.owner and not (is_person(words, subject) or head in WORDS["buildings"]):
             return
     else:
         return

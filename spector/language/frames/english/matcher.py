@@ -24,12 +24,11 @@ from spector.language.frames.english.slots import (
     MARITAL,
     is_named,
     is_person,
-    slot_at,
     subject_name,
 )
-from spector.language.frames.english.vocabulary import FORMS, FRAMES, VerbFrame
+from spector.language.frames.english.vocabulary import FORMS, FRAMES, WORDS, VerbFrame
 from spector.language.frames.predicates import KIN
-from spector.language.frames.sentences import Draft, Modality, Sentence, Word
+from spector.language.frames.sentences import Draft, Modality, Sentence, Word, stricter
 
 # How an English sentence is meant: asserted, hedged, planned, reported, conditional, asked.
 
@@ -44,64 +43,36 @@ _UNREAL: Final = re.compile(
 )
 
 
-_ORDER: Final[tuple[Modality, ...]] = (
-    "asserted",
-    "hedged",
-    "planned",
-    "conditional",
-    "reported",
-    "asked",
-)
-
-
-def stricter(one: Modality, other: Modality) -> Modality:
-    return max(one, other, key=_ORDER.index)
-
-
 def is_unreal(words: Sequence[str]) -> bool:
     """Whether folded words say that something is played, supposed, dreamt of or made up."""
     return _UNREAL.search(" ".join(words)) is not None
+
+
+#: what a question begins with, and its subject
+_ASKING: Final = frozenset(("have", "has")).union(words_of.BE, words_of.DO, words_of.MODALS)
+_ASKED: Final = words_of.PRONOUNS.union(words_of.POSSESSIVES, words_of.ARTICLES)
 
 
 def sentence_modality(sentence: Sentence) -> Modality:
     words = [word.text for word in sentence.words]
     if sentence.asks or _is_inverted(words):
         return "asked"
-    if any(word in words_of.CONDITIONS for word in words) or ("every", "time") in pairwise(words):
+    if any(word in WORDS["conditions"] for word in words) or ("every", "time") in pairwise(words):
         return "conditional"
     if is_unreal(words):
         return "conditional"
     for at, word in enumerate(words):
-        if word in words_of.REPORTS and not (at and words[at - 1] in ("i", "we", "'ve", "you")):
+        if word in WORDS["reports"] and not (at and words[at - 1] in ("i", "we", "'ve", "you")):
             return "reported"
     return "asserted"
 
 
-def doubts(words: Sequence[Word]) -> list[int]:
-    """Where a sentence says that it is not sure: "maybe", "not sure"."""
-    return [
-        at
-        for at, word in enumerate(words)
-        if word.text in words_of.HEDGES
-        or (word.text == "sure" and at and words[at - 1].text in ("not", "n't"))
-    ]
-
-
-def is_doubted(words: Sequence[Word], found: Sequence[int], start: int, end: int) -> bool:
-    """Whether one of the places of `doubts` is of the clause from ``start`` to ``end``."""
+def doubts(words: Sequence[Word]) -> bool:
+    """Whether a sentence says that it is not sure: "maybe", "not sure"."""
     return any(
-        not any(_parts(word, of_front=True) for word in words[at:start])
-        if at < start
-        else not any(_parts(word) for word in words[min(end, at) : at])
-        for at in found
+        word.text in WORDS["hedges"] or (word.text == "sure" and before.text in ("not", "n't"))
+        for before, word in pairwise((words[0], *words))
     )
-
-
-def _parts(word: Word, *, of_front: bool = False) -> bool:
-    """Whether a word parts two clauses; behind a word in front a comma does not."""
-    if word.kind == "sign":
-        return not (of_front and word.text == ",")
-    return word.text in ("and", "but", "so")
 
 
 def _is_inverted(words: list[str]) -> bool:
@@ -110,42 +81,31 @@ def _is_inverted(words: list[str]) -> bool:
     while at < len(words) - 1 and (words[at] in words_of.INTRODUCTIONS or words[at] == ","):
         at += 1
     first, second = words[at], words[at + 1] if at + 1 < len(words) else ""
-    if first in words_of.QUESTIONS:
+    if first in WORDS["questions"]:
         return first not in ("when", "while")
-    asks = (
-        first in words_of.BE
-        or first in words_of.DO
-        or first in words_of.MODALS
-        or (first in ("have", "has"))
-    )
     if second == "n't" and at + 2 < len(words):
         second = words[at + 2]  # "Haven't you" asks, "Haven't talked" tells
-    return asks and (
-        second in words_of.PRONOUNS or second in words_of.POSSESSIVES or second in words_of.ARTICLES
-    )
+    return first in _ASKING and second in _ASKED
 
 
 def clause_modality(words: Sequence[Word], at: int) -> Modality:
     """What the words before a clause make of it: "I think", "Tom says"."""
     before = [word.text for word in words[max(0, at - 4) : at]]
     for at, word in enumerate(before):
-        if word in words_of.OPINIONS and before[at + 1 : at + 2] != ["what"]:
+        if word in WORDS["opinions"] and before[at + 1 : at + 2] != ["what"]:
             # "I don't think so" says rather the contrary
             return "conditional" if set(before[max(0, at - 2) : at]) & {"n't", "not"} else "hedged"
     return "asserted"
 
 
-#: predicates that things have as well as persons
-_OF_THINGS: Final = frozenset(
-    "uses runs_on listens_on price weighs scheduled_for closes_at".split()
-)
-#: verbs that a clause may follow without "that"; it is the speaker's own
-_CLAUSE_VERBS: Final = frozenset(
-    """think guess believe suppose know remember told said say mentioned mention glad
-    happy proud note fact sure because since as cause cuz though although while that""".split()
-)
 #: a clause behind them is never asserted, see `modality`
-_UNASSERTED: Final = words_of.CONDITIONS | words_of.REPORTS
+_PARTS: Final = WORDS["conditions"] | WORDS["reports"] | {"and", "but", "so", "then"}
+#: a clause about oneself behind them is one's own
+_LINKS: Final = WORDS["clause_verbs"] | frozenset(
+    "ago you week weekend month year night morning evening summer winter".split()
+)
+_BEFORE_THAT: Final = WORDS["clause_verbs"] | {"now"}
+_MINE: Final = frozenset("i we my our".split())
 #: words at the beginning that say that something is new
 _TURNS: Final = frozenset((("from", "now"), ("these", "days"), ("as", "of"), ("now", ",")))
 #: words that begin sentences and are not names
@@ -155,11 +115,8 @@ _NO_NAMES: Final = (KIN - {"mom", "dad"}) | frozenset(
 )
 #: behind them a clause may leave its subject out
 _JOINS: Final = ("and", "but", "then")
-#: a clause of the past behind them is a fact like any other
-_PAST_LINKS: Final = frozenset("when after".split())
 _FRONTS: Final = frozenset("in at on for of from during last this next every over".split())
 _SIZES: Final = frozenset("little big older younger young oldest youngest".split())
-_DASHES: Final = frozenset("-–—")
 #: between a verb and its object they change nothing: "bought myself a bike"
 _BEFORE_OBJECTS: Final = (words_of.ADVERBS | {"myself", "ourselves"}) - {"very", "all", "both"}
 _INTRODUCES: Final = (
@@ -180,8 +137,7 @@ def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
         first = _skip_introductions(words, at)
         if first > at and _may_begin(words, first):
             continue
-        left_out = first < len(words) and _is_told_of_oneself(words, at, first)
-        found = None if left_out else _subject_at(words, first)
+        found = _subject_at(words, first)
         group = None
         if found is not None:
             group = group_at(words, found.end, _is_third(words, found))
@@ -190,34 +146,13 @@ def english_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
                 group = joined_group(words, first, last, _is_third(words, subject))
                 known, found = group is not None, subject
             subject = found if known else None
-        elif left_out:
-            subject = Phrase(first, first, first + 1, 1, "i")
-            group = group_at(words, first)
-        elif subject is not None and at and words[at - 1].text in (*_JOINS, ","):
+        elif subject is not None and at and words[at - 1].text in _JOINS:
             group = group_at(words, first, _is_third(words, subject))
-            if (
-                group is not None
-                and words[at - 1].text == ","
-                and (
-                    group.tense != "past"
-                    or group.verb == "be"
-                    or last is None
-                    or last.tense != "past"
-                )
-            ):
-                group = None
         if subject is None or group is None:
-            continue
-        if group.tense == "past" and at and words[at - 1].text in ("since", "as", "while"):
-            continue
-        before = words[at - 1].text if at else ""
-        if (before in _PAST_LINKS and (group.tense != "past" or group.verb == "be")) or (
-            before == "why" and not group.polarity
-        ):
             continue
         last = group
         meant = stricter(whole, stricter(clause_modality(words, at), group.modality))
-        if is_doubted(words, unsure, at, group.end):
+        if unsure:
             meant = stricter(meant, "hedged")
         for draft in _frames(words, subject, group, text):
             draft.changed |= turns
@@ -262,30 +197,15 @@ def _may_begin(words: Sequence[Word], at: int) -> bool:
     before = words[at - 1]
     if before.kind == "sign":
         return before.text not in "'/@#%*=+$&"
-    if before.text in ("and", "but", "so", "then"):
+    if before.text in _PARTS:
         return True
-    first_person = words[at].text in ("i", "we", "my", "our")
-    if before.text == "that":
-        return at > 1 and words[at - 2].text in _CLAUSE_VERBS and first_person
     if words[at].text in ("i", "we") and _is_fronted(words, at):
         return True
-    if before.text == "ago" or (
-        before.text in words_of.UNITS
-        and at > 1
-        and (words[at - 2].text in ("last", "this", "next", "every", "the", "past"))
-    ):
-        return words[at].text in ("i", "we")  # "two days ago I", "last week we"
-    if (
-        before.text in _PAST_LINKS
-        or before.text == "why"
-        or (before.text == "that" and words[at - 2].text == "now")
-    ):
-        return first_person
-    if before.text == "you" and at > 1 and words[at - 2].text in ("tell", "told", "know"):
-        return first_person
-    if before.text in _UNASSERTED:
-        return True
-    return before.text in _CLAUSE_VERBS and first_person
+    if words[at].text not in _MINE:
+        return False
+    if before.text == "that":  # "it is false that I": only what one says, knows or is glad of
+        return at > 1 and words[at - 2].text in _BEFORE_THAT
+    return before.text in _LINKS
 
 
 def _is_fronted(words: Sequence[Word], at: int) -> bool:
@@ -346,21 +266,6 @@ def _subject_at(words: Sequence[Word], at: int) -> Phrase | None:
     return found
 
 
-def _is_told_of_oneself(words: Sequence[Word], at: int, first: int) -> bool:
-    """Whether a sentence leaves out "I": "Went camping last week", "Just got a puppy"."""
-    form = FORMS.get(words[first].text)
-    if at and words[at - 1].raw in _DASHES:
-        at = 0  # a dash begins like a sentence
-    if at == 0 and words[first].text == "been" and first + 1 < len(words):
-        return words[first + 1].text.endswith("ing")
-    return (
-        at == 0
-        and form is not None
-        and form.names & {"past", "base"} == {"past"}
-        and (form.lemma in FRAMES and form.lemma != "have")
-    )
-
-
 def _is_third(words: Sequence[Word], subject: Phrase) -> bool:
     if subject.article in ("i", "we", "you"):
         return False
@@ -391,18 +296,14 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
         yield from changed or copula(words, subject, group, text)
         return
     person = subject.article in ("i", "we", "you")
-    if not person:
-        slot = slot_at(words, subject, text)
-        if slot is not None and not is_person(words, subject) and (slot.owner or slot.known):
-            yield from renewed(words, subject, group, text)
-    yield from renewed(words, subject, group, text) if person else ()
+    if person or not is_person(words, subject):
+        yield from renewed(words, subject, group, text)
     name = "" if person else subject_name(words, subject, text)
     owned = person or is_person(words, subject) or _is_name(words, subject, group)
     span = (words[subject.start].start, words[subject.end - 1].end)
     for frame in FRAMES.get(group.verb, ()):
-        if not owned and not (frame.predicate in _OF_THINGS and subject.article == "the"):
-            continue
-        if subject.owner == 0 and not person and not owned and frame.kind == "had":
+        is_of_thing = frame.predicate in WORDS["predicates_of_things"] and subject.article == "the"
+        if not (owned or is_of_thing):
             continue
         if frame.past and (group.ing or group.tense != "past" or not group.polarity):
             continue
@@ -443,25 +344,20 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
 def _object_start(
     words: Sequence[Word], group: Group, frame: VerbFrame, text: str
 ) -> tuple[int, str | None] | None:
-    """Where the object of a frame begins, and what "from X" names; None without its preposition."""
+    """Where the object of a frame begins, and what "from X" names between a verb of change and its
+    preposition; None without the preposition."""
     at, old = group.end, None
     while at < len(words) and words[at].text in _BEFORE_OBJECTS:
         at += 1
-    if frame.preposition:
-        at, old = _source(words, at, frame, text)
-        if at >= len(words) or words[at].text != frame.preposition:
-            return None
-        at += 1
-    return at, old
-
-
-def _source(words: Sequence[Word], at: int, frame: VerbFrame, text: str) -> tuple[int, str | None]:
-    """(index behind it, X) of "from X" between a verb of change and its preposition."""
+    if not frame.preposition:
+        return at, None
     if frame.changes and at < len(words) and words[at].text == "from":
-        old = phrase_at(words, at + 1)
-        if old is not None:
-            return old.end, text_of(words, old.first, old.end, text)
-    return at, None
+        gone = phrase_at(words, at + 1)
+        if gone is not None:
+            at, old = gone.end, text_of(words, gone.first, gone.end, text)
+    if at >= len(words) or words[at].text != frame.preposition:
+        return None
+    return at + 1, old
 
 
 def _is_ahead(words: Sequence[Word]) -> bool:

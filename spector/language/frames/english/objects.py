@@ -14,18 +14,21 @@ from spector.language.frames.english.phrases import (
     quote_at,
     text_of,
 )
-from spector.language.frames.english.slots import DIETS, KINDS, may_have, slot_at, value_at
-from spector.language.frames.english.vocabulary import FORMS, VerbFrame
+from spector.language.frames.english.slots import (
+    DIETS,
+    KINDS,
+    Slot,
+    may_have,
+    slot_at,
+    value_at,
+)
+from spector.language.frames.english.vocabulary import FORMS, WORDS, VerbFrame
 from spector.language.frames.predicates import KIN, SLOTS, predicate_of
 from spector.language.frames.sentences import Draft, Word
 
 # Values that replace others: verbs of change, and what stands behind a value.
 
-#: verbs that give a slot another value, in the active or the passive
-_CHANGE: Final = frozenset(
-    """change move switch push postpone reschedule raise lower rename set update bump
-    increase decrease reduce reset upgrade downgrade migrate drop climb jump""".split()
-)
+_CHANGE: Final = WORDS["change"]
 _SHIFT_WORDS: Final = {
     form: verb
     for verb in _CHANGE
@@ -74,6 +77,45 @@ def window_of(words: Sequence[Word], text: str) -> str | None:
     return None
 
 
+def draft_of(
+    words: Sequence[Word],
+    value: tuple[int, int],
+    who: Slot,
+    text: str,
+    frame: str,
+    *,
+    group: Group | None = None,
+    after: int | None = None,
+    by_form: bool = True,
+) -> Draft:
+    """The statement that words are the value of a slot.
+
+    Args:
+        value: the first word of it, and the one behind it. after: where what follows it begins.
+        group: the verb group that says so. by_form: the sentence has the form of a slot.
+    """
+    first, end = value
+    place = (words[first].start, words[end - 1].end)
+    changed, added, replaced = trailing(words, end if after is None else after, text)
+    return Draft(
+        who.owner,
+        who.subject,
+        who.predicate,
+        text_of(words, first, end, text),
+        who.span,
+        place,
+        (min(who.span[0], place[0]), max(who.span[1], place[1])),
+        polarity=group is None or group.polarity,
+        tense="present" if group is None else group.tense,
+        replaced=replaced,
+        changed=changed or (group is not None and group.changed),
+        added=added or (group is not None and group.added),
+        window=window_of(words, text),
+        by_form=by_form,
+        frame=frame,
+    )
+
+
 def renewed(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> Iterator[Draft]:
     """A slot that a verb of change gives another value: "I changed my email to X"."""
     if group.modality != "asserted" or not group.polarity:
@@ -105,22 +147,9 @@ def renewed(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
     value = value_at(words, at + 1, slot, text)
     if value is None:
         return
-    first, end = value.first, value.end
-    span = (words[first].start, words[end - 1].end)
-    yield Draft(
-        slot.owner,
-        slot.subject,
-        slot.predicate,
-        text_of(words, first, end, text),
-        slot.span,
-        span,
-        (min(slot.span[0], span[0]), span[1]),
-        tense="present",
-        replaced=replaced,
-        changed=True,
-        by_form=True,
-        frame="en:renewed",
-    )
+    made = draft_of(words, (value.first, value.end), slot, text, "en:renewed")
+    made.replaced, made.changed, made.added = replaced, True, False
+    yield made
 
 
 #: objects of one verb at most
@@ -151,9 +180,11 @@ def objects_at(
     if slot is not None:
         yield slot
         return
-    if frame.kind == "liked" and _is_narrowed(words, phrase):
+    if frame.kind == "liked" and (
+        _is_narrowed(words, phrase) or _is_urged(words, phrase.end, frame)
+    ):
         return
-    if not _fits(words, phrase, frame, negated) or _is_urged(words, phrase.end, frame):
+    if not _fits(words, phrase, frame, negated):
         return
     phrases = joined_phrases(words, phrase, frame.kind)
     if not phrases:
@@ -163,52 +194,40 @@ def objects_at(
     if renamed is not None:
         yield renamed
         return
-    changed, added, replaced = trailing(words, after, text)
-    window = window_of(words, text)
+    who = _of_subject(frame.predicate)
     for each in phrases[:_MOST]:
-        yield Draft(
-            owner=0,
-            subject="",
-            predicate=frame.predicate,
-            object=text_of(words, each.first, each.end, text),
-            subject_span=(0, 0),
-            object_span=(words[each.first].start, words[each.end - 1].end),
-            span=(0, 0),
-            polarity=not negated,
-            changed=changed,
-            added=added,
-            replaced=replaced,
-            window=window,
-            frame=f"en:{group.verb}",
-            listed=len(phrases) > 1,
+        made = draft_of(
+            words, (each.first, each.end), who, text, f"en:{group.verb}", after=after, by_form=False
         )
+        made.polarity, made.listed = not negated, len(phrases) > 1
+        yield made
+
+
+def _of_subject(predicate: str) -> Slot:
+    """A slot of the subject of a verb, which is not read yet."""
+    return Slot(0, "", predicate, True, (0, 0))
+
+
+_NARROWS: Final = frozenset("of about from who whom whose whoever that which what".split())
 
 
 def _is_narrowed(words: Sequence[Word], phrase: Phrase) -> bool:
-    """Whether a bare noun is only liked as a relative clause has it: "people who shout"."""
-    if (
-        phrase.end + 1 < len(words)
-        and words[phrase.end].text == "like"
-        and (words[phrase.end + 1].text in ("this", "that", "these", "those"))
-    ):
+    """Whether a noun is only liked as what follows has it: "people who shout", "puzzles like this";
+    a clause of time or reason narrows nothing."""
+    follows = [word.text for word in words[phrase.end : phrase.end + 2]]
+    if follows[:1] == ["like"] and follows[-1] in ("this", "that", "these", "those"):
         return True
-    return (
-        phrase.end - phrase.first == 1
-        and not phrase.article
-        and phrase.end < len(words)
-        and (
-            words[phrase.end].text in ("of", "about", "from")
-            or words[phrase.end].text
-            in words_of.RELATIVES - {"when", "where", "while", "how", "why"}
-        )
-    )
+    is_bare = phrase.end - phrase.first == 1 and not phrase.article
+    return is_bare and bool(follows) and follows[0] in _NARROWS
 
 
 def _is_urged(words: Sequence[Word], at: int, frame: VerbFrame) -> bool:
-    """Whether the object is to do something: "I want my kids to learn", "I hate it being so"."""
-    if at >= len(words) or frame.predicate not in ("likes", "prefers"):
-        return False
-    return words[at].text == "to" or (words[at].kind == "word" and words[at].text.endswith("ing"))
+    """Whether the object is to do something: "I want my kids to learn", "I hate it being so"; "tea
+    to coffee" is a choice."""
+    if at >= len(words) or words[at].text != "to":
+        return at < len(words) and words[at].kind == "word" and words[at].text.endswith("ing")
+    does = at + 1 < len(words) and words[at + 1].text in FORMS.keys() | {"be", "do", "go"}
+    return frame.predicate == "likes" or does
 
 
 def _fits(words: Sequence[Word], phrase: Phrase, frame: VerbFrame, negated: bool) -> bool:
@@ -306,50 +325,17 @@ def _slot_object(
             and not modifiers
             and words[begin].text[:1].isdigit() | (words[begin].text[:1] == "v")
         ):
-            span = (words[begin].start, words[phrase.end - 1].end)
-            changed, added, replaced = trailing(words, phrase.end, text)
-            return Draft(
-                0,
-                "",
-                predicate,
-                text_of(words, begin, phrase.end, text),
-                (0, 0),
-                span,
-                (0, 0),
-                changed=changed,
-                added=added,
-                replaced=replaced,
-                by_form=True,
-                frame="en:slot-object",
-            )
+            value = begin, phrase.end
+            return draft_of(words, value, _of_subject(predicate), text, "en:slot-object")
     if frame.predicate == "listens_on" and nouns[0].isdigit():
-        span = (words[phrase.first].start, words[phrase.first].end)
-        return Draft(
-            0,
-            "",
-            "port",
-            words[phrase.first].raw,
-            (0, 0),
-            span,
-            (0, 0),
-            by_form=True,
-            frame="en:slot-object",
-        )
-    if nouns[-1] == "diet" and nouns[0] in DIETS:
-        span = (words[phrase.first].start, words[phrase.end - 2].end)
-        return Draft(
-            0,
-            "",
-            nouns[-1],
-            text_of(words, phrase.first, phrase.end - 1, text),
-            (0, 0),
-            span,
-            (0, 0),
-            changed=frame.changes,
-            by_form=True,
-            frame="en:slot-object",
-        )
-    return None
+        value = phrase.first, phrase.first + 1
+        return draft_of(words, value, _of_subject("port"), text, "en:slot-object")
+    if nouns[-1] != "diet" or nouns[0] not in DIETS:
+        return None
+    value = phrase.first, phrase.end - 1
+    made = draft_of(words, value, _of_subject("diet"), text, "en:slot-object", after=phrase.end)
+    made.changed |= frame.changes
+    return made
 
 
 def _as_slot(
@@ -380,18 +366,6 @@ def _as_slot(
         return None  # "an offer for the house"
     if modifiers:
         predicate = f"{modifiers.replace(' ', '_')}_{predicate}"
-    changed, added, replaced = trailing(words, end, text)
-    return Draft(
-        0,
-        "",
-        predicate,
-        text_of(words, phrase.first, phrase.end, text),
-        (0, 0),
-        (words[phrase.first].start, words[phrase.end - 1].end),
-        (0, 0),
-        changed=changed,
-        added=added,
-        replaced=replaced,
-        by_form=True,
-        frame="en:as-slot",
+    return draft_of(
+        words, (phrase.first, phrase.end), _of_subject(predicate), text, "en:as-slot", after=end
     )

@@ -7,29 +7,13 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from spector.language.frames.english import vocabulary as words_of
-from spector.language.frames.english.vocabulary import FORMS
+from spector.language.frames.english.vocabulary import FORMS, WORDS
 from spector.language.frames.predicates import KIN
 from spector.language.frames.sentences import Modality, Tense, Word
 
 #: words of a phrase at most
 _MOST: Final = 8
 _QUOTES: Final = frozenset('"“”«»')
-_LY: Final = frozenset(
-    """family daily weekly friendly lovely early elderly lonely only italy july fly reply supply
-    jelly belly lily emily sally molly kelly billy holly assembly monthly butterfly ally bully
-    rally""".split()
-)
-_NOUN_ING: Final = frozenset(
-    """meeting painting building wedding training reading writing clothing housing engineering
-    marketing ring king spring string morning evening ceiling drawing recording running swimming
-    hiking cooking dancing camping fishing skating skiing cycling climbing gardening counseling
-    counselling singing acting programming banking nursing accounting coding baking knitting boxing
-    wrestling surfing gaming shopping meeting opening ending warning feeling thing offering rating
-    landing crossing parking sibling setting filing listing pudding dressing earring boarding
-    processing computing testing planning mentoring teaching learning gathering outing riding
-    sailing kayaking rafting diving sightseeing lifting jumping gliding snowboarding
-    windsurfing""".split()
-)
 
 
 class Phrase(NamedTuple):
@@ -157,7 +141,7 @@ def _is_noun(words: Sequence[Word], at: int, first: int, subject: bool) -> bool:
         )
     if text in words_of.STOPS and not (text in ("now", "may") and word.capital and at > 0):
         return False
-    if text.endswith("ly") and text not in _LY and not word.capital:
+    if text.endswith("ly") and text not in WORDS["ly"] and not word.capital:
         return False
     if word.capital and at > first:
         return True
@@ -178,7 +162,7 @@ def _is_noun(words: Sequence[Word], at: int, first: int, subject: bool) -> bool:
     ):
         return False
     if at > first and not word.capital:
-        if text.endswith("ing") and text not in _NOUN_ING and len(text) > 4:
+        if text.endswith("ing") and text not in WORDS["noun_ing"] and len(text) > 4:
             return False
         if text.endswith("ed") and len(text) > 4 and not _is_noun(words, at + 1, at + 1, subject):
             return False
@@ -214,11 +198,6 @@ def is_modifier(words: Sequence[Word], at: int) -> bool:
 
 # Verb groups of English: a verb with its auxiliaries, its tense, its polarity, how it is meant.
 
-#: "hope to", "want to": what follows is a plan
-_PLANS: Final = frozenset(
-    """want wants plan plans planning hope hopes hoping intend intends need needs try
-    tries trying decide decided aim aims wish wishes wanted planned tried hoped""".split()
-)
 _STOPPED: Final = frozenset("stopped stop stops quit gave ceased".split())
 _STARTED: Final = frozenset("started began started start begin been kept keep".split())
 
@@ -260,25 +239,10 @@ class _Auxiliaries:
     helped: bool = False
 
     def group(
-        self,
-        verb: str,
-        start: int,
-        end: int,
-        *,
-        ing: bool = False,
-        tense: Tense | None = None,
+        self, verb: str, start: int, end: int, *, tense: Tense | None = None, ing: bool = False
     ) -> Group:
-        return Group(
-            verb,
-            start,
-            end,
-            tense or self.tense,
-            self.modality,
-            self.polarity,
-            self.changed,
-            self.added,
-            ing,
-        )
+        said = tense or self.tense, self.modality, self.polarity, self.changed, self.added
+        return Group(verb, start, end, *said, ing)
 
 
 def group_at(words: Sequence[Word], at: int, third: bool = False) -> Group | None:
@@ -322,18 +286,13 @@ def joined_group(words: Sequence[Word], at: int, last: Group | None, third: bool
 
 
 def _is_had(words: Sequence[Word], at: int) -> bool:
-    """Whether a form of have is the verb itself: no participle follows."""
+    """Whether a form of have is the verb itself: no participle follows but "got"."""
     follows = _next_word(words, at)
-    if words[at].text == "'s" or words[at].text in words_of.HAVE:
-        if follows == "got":
-            return True
-        form = FORMS.get(follows)
-        return (
-            words[at].text in words_of.HAVE
-            and follows != "been"
-            and (form is None or "participle" not in form.names)
-        )
-    return False
+    if follows == "got" and (words[at].text == "'s" or words[at].text in words_of.HAVE):
+        return True
+    form = FORMS.get(follows)
+    is_helper = follows == "been" or (form is not None and "participle" in form.names)
+    return words[at].text in words_of.HAVE and not is_helper
 
 
 def _modified(words: Sequence[Word], at: int, aux: _Auxiliaries) -> int:
@@ -348,7 +307,7 @@ def _modified(words: Sequence[Word], at: int, aux: _Auxiliaries) -> int:
         aux.changed = True
     elif word == "also":
         aux.added = True
-    elif word in words_of.HEDGES:
+    elif word in WORDS["hedges"]:
         aux.modality = "hedged"
     elif word in ("almost", "nearly", "barely", "hardly"):
         aux.modality = "conditional"
@@ -376,7 +335,7 @@ def _helped(words: Sequence[Word], at: int, aux: _Auxiliaries) -> int:
         if after == "going" and at + 2 < len(words) and words[at + 2].text == "to":
             aux.modality, aux.helped, aux.been = "planned", True, False
             return 3
-    elif word in _PLANS and after == "to":
+    elif word in WORDS["plans"] and after == "to":
         aux.modality, aux.helped, aux.been = "planned", True, False
         return 2
     elif word in _STARTED and after == "to":

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from spector.language.frames.english import vocabulary as words_of
 from spector.language.frames.english.phrases import Phrase, phrase_at, quote_at, text_of
+from spector.language.frames.english.vocabulary import WORDS
 from spector.language.frames.predicates import DISCOURSE_NOUNS, KIN, SLOTS, is_plural, predicate_of
 from spector.language.frames.sentences import Place, Word
 from spector.language.frames.values import is_date
@@ -16,52 +17,7 @@ from spector.language.frames.values import is_date
 Check = Callable[[Sequence[Word], Phrase], bool]
 
 MARITAL: Final = frozenset("single married engaged divorced widowed separated".split())
-DIETS: Final = frozenset(
-    """vegan vegetarian pescatarian keto paleo omnivore omnivorous gluten-free lactose-free halal
-    kosher flexitarian dairy-free carnivore""".split()
-)
-_ROLES: Final = frozenset(
-    """nurse chef pilot judge cook guide coach clerk guard maid nanny model architect artist athlete
-    student intern apprentice librarian physician surgeon veterinarian vet lawyer attorney
-    journalist dentist therapist pharmacist scientist chemist physicist economist analyst consultant
-    assistant accountant musician politician technician electrician mathematician mechanic critic
-    plumber carpenter barista soldier sailor cop detective spy priest nun monk imam pastor ceo cto
-    cfo vp developer engineer teacher professor tutor lecturer writer author poet editor actor
-    actress director producer singer dancer painter designer photographer programmer manager banker
-    trader broker baker butcher barber hairdresser tailor driver farmer gardener fisher firefighter
-    paramedic counselor counsellor researcher entrepreneur freelancer contractor translator
-    interpreter waiter waitress bartender cashier receptionist secretary janitor cleaner builder
-    welder miner trainer instructor biologist psychologist geologist sociologist historian
-    statistician paralegal midwife hygienist radiologist cardiologist psychiatrist optician
-    recruiter auditor surveyor planner principal headmaster superintendent inspector captain officer
-    streamer youtuber blogger podcaster volunteer curator stylist florist undertaker realtor agent
-    lifeguard beekeeper shepherd locksmith blacksmith goldsmith referee umpire diplomat ambassador
-    mayor senator minister president chairman chairwoman""".split()
-)
-NO_ROLES: Final = frozenset(
-    "lover fan person believer member winner beginner reader user survivor".split()
-)
-_PLACES: Final = frozenset(
-    """city town village countryside suburb suburbs downtown apartment flat house state country
-    county neighbourhood neighborhood""".split()
-)
-_PRAISE: Final = frozenset(
-    """meaningful incredible lovely rough tough crazy wicked quiet funny great good quick nice
-    wonderful amazing awesome fantastic big long hard similar such new first""".split()
-)
-#: heads of what one "has" that say nothing about the one who has it
-_EMPTY_HAD: Final = frozenset(
-    """story stories boost shot hang day weekend week time turnout feeling rush kick blast hint
-    sense kiss hug call text email message reply answer access anything respect trouble control
-    effect influence luck right rights say tendency title year birthday look breakfast lunch dinner
-    coffee drink meal night evening conversation conversations discussion argument talk relationship
-    event events party interest hunch preference preferences concern concerns need desire wish urge
-    update updates info information detail details example examples suggestion suggestions
-    recommendation recommendations cold headache morning afternoon session picnic adventure
-    adventures setback setbacks moment love place places future past lack number amount variety
-    range role value mixed blessings response reply request set pic photo photos pictures
-    picture""".split()
-)
+DIETS: Final = WORDS["diets"]
 
 
 def head_of(words: Sequence[Word], phrase: Phrase) -> Word:
@@ -96,9 +52,9 @@ def is_role(words: Sequence[Word], phrase: Phrase) -> bool:
     """Whether a phrase names an occupation."""
     head = head_of(words, phrase).text
     last = head.rpartition("-")[2]
-    if last in NO_ROLES:
+    if last in WORDS["no_roles"]:
         return False
-    return last in _ROLES or (last.endswith("ologist") and len(last) > 8)
+    return last in WORDS["roles"] or (last.endswith("ologist") and len(last) > 8)
 
 
 def _is_thing(words: Sequence[Word], phrase: Phrase) -> bool:
@@ -117,7 +73,7 @@ def _is_place(words: Sequence[Word], phrase: Phrase) -> bool:
     head = head_of(words, phrase)
     if is_named(words, phrase) and head.text not in words_of.VAGUE:
         return head.text not in words_of.WEEKDAYS and not is_amount(words, phrase)
-    return phrase.article in ("a", "the") and head.text in _PLACES and not phrase.owner
+    return phrase.article in ("a", "the") and head.text in WORDS["places"] and not phrase.owner
 
 
 def _is_liked(words: Sequence[Word], phrase: Phrase) -> bool:
@@ -130,10 +86,10 @@ def _is_had(words: Sequence[Word], phrase: Phrase) -> bool:
     """A thing with an article, a number or "my": no "the time", no "fun"."""
     head = head_of(words, phrase).text
     shown = phrase.article in ("the", "any", "some", "this")
-    if shown or words[phrase.first].text in _PRAISE:
+    if shown or words[phrase.first].text in WORDS["praise"]:
         return False
     counted = bool(phrase.article or phrase.owner == 1) and _is_thing(words, phrase)
-    return head in KIN or (counted and head not in _EMPTY_HAD | words_of.GENERAL)
+    return head in KIN or (counted and head not in WORDS["nothing_to_have"])
 
 
 def _is_used(words: Sequence[Word], phrase: Phrase) -> bool:
@@ -170,9 +126,9 @@ KINDS: Final[dict[str, Check]] = {
         words[phrase.first].kind == "number"
         and is_date(" ".join(word.raw for word in words[phrase.first : phrase.end]))
     ),
+    "had": _is_had,
     "slot": lambda words, phrase: False,
     "thing": _is_thing,
-    "had": _is_had,
     "language": lambda words, phrase: words[phrase.end - 1].capital and not phrase.article,
     "name": is_named,
     "amount": is_amount,
@@ -182,29 +138,12 @@ KINDS: Final[dict[str, Check]] = {
 #: say nothing about which slot is meant
 _PLAIN_MODIFIERS: Final = frozenset("new current own present latest actual full first".split())
 _PAST_MODIFIERS: Final = frozenset("old previous former ex last next original future".split())
-#: nouns that name a slot though their head alone is talk
-_OF_THINGS: Final = frozenset(
-    """author director founder founders capital ceo chairperson chairman president
-    manager headquarters currency language name owner creator head leader captain coach
-    editor inventor developer designer producer composer sponsor host chair governor
-    mayor principal dean""".split()
-)
-_CHECKS: Final[dict[str, Callable[[Sequence[Word], Phrase], bool]]] = {
+_CHECKS: Final[dict[str, Check]] = {
+    **dict.fromkeys(("lives_in", "born_in", "located_in"), _is_place),
+    **dict.fromkeys(WORDS["slots_of_amounts"], is_amount),
     "works_as": is_role,
-    "lives_in": KINDS["place"],
-    "born_in": KINDS["place"],
-    "located_in": KINDS["place"],
     "is_named": is_named,
-    "works_at": KINDS["org"],
-    "age": is_amount,
-    "price": is_amount,
-    "budget": is_amount,
-    "salary": is_amount,
-    "port": is_amount,
-    "phone": is_amount,
-    "version": is_amount,
-    "height": is_amount,
-    "weight": is_amount,
+    "works_at": _is_org,
     "email": lambda words, phrase: words[phrase.first].kind == "mail",
     "url": lambda words, phrase: "." in words[phrase.first].raw,
     "marital_status": lambda words, phrase: words[phrase.first].text in MARITAL,
@@ -215,15 +154,8 @@ _BEFORE_VALUE: Final = {
     "deadline": ("on", "by", "at", "in"), "version": ("at",), "works_at": ("at", "with"),
     "birthday": ("on", "in"), "port": ("port",),
 }  # fmt: skip
-_AFTER_VALUE: Final = frozenset(
-    """now anymore any today instead currently these because since not so but and too as
-    nowadays again actually though while which who if when right please per""".split()
-)
 _EXTENDING: Final = frozenset("in for from to by about on with at".split())
-MONTHS: Final = frozenset(
-    """january february march april may june july august september october november
-    december jan feb mar apr jun jul aug sep sept oct nov dec""".split()
-)
+MONTHS: Final = WORDS["months"]
 _DAYS: Final = frozenset("tomorrow today tonight midnight noon".split())
 
 
@@ -281,7 +213,7 @@ def slot_at(words: Sequence[Word], phrase: Phrase, text: str) -> Slot | None:
     span = (words[phrase.start].start, words[phrase.end - 1].end)
     if at > 0:
         subject = text_of(words, phrase.first, at, text)
-        return _slot(phrase.owner, subject, words, at + 1, phrase.end, span, phrase.owner == 0)
+        return _slot(phrase.owner, subject, words, at + 1, phrase.end, span)
     if "of" in inside or "for" in inside:
         middle = phrase.first + inside.index("of" if "of" in inside else "for")
         if phrase.article != "the" and not phrase.owner:
@@ -296,16 +228,16 @@ def slot_at(words: Sequence[Word], phrase: Phrase, text: str) -> Slot | None:
             return None
         subject = text_of(words, begin, phrase.end, text)
         span = (words[begin].start, words[phrase.end - 1].end)
-        return _slot(0, subject, words, phrase.first, middle, span, True)
+        return _slot(0, subject, words, phrase.first, middle, span)
     if phrase.owner:
-        return _slot(phrase.owner, "", words, phrase.first, phrase.end, span, False)
+        return _slot(phrase.owner, "", words, phrase.first, phrase.end, span)
     if phrase.article == "the":
-        return _slot(0, "", words, phrase.first, phrase.end, span, False)
+        return _slot(0, "", words, phrase.first, phrase.end, span)
     return None
 
 
 def _slot(
-    owner: int, subject: str, words: Sequence[Word], first: int, end: int, span: Place, owned: bool
+    owner: int, subject: str, words: Sequence[Word], first: int, end: int, span: Place
 ) -> Slot | None:
     nouns = [word.text for word in words[first:end]]
     while len(nouns) > 1 and nouns[0] in _PLAIN_MODIFIERS:
@@ -328,30 +260,20 @@ def _slot(
         return None
     predicate, modifiers = predicate_of(" ".join(nouns))
     known = predicate in SLOTS
-    if subject or not modifiers:
-        if subject and modifiers:
-            predicate = _snake([*modifiers.split(), predicate])
-        if nouns == ["number"] and owner and not subject:
-            return Slot(owner, "", "phone", True, span)
-        if owner or subject:
-            return Slot(owner, subject, predicate, known or nouns[-1] in _OF_THINGS, span)
-        # "the database": the thing and its slot have one name
-        return Slot(0, " ".join(raws), "is", known, span)
-    if owner:
-        if modifiers in ("email", "home", "personal"):
-            return Slot(owner, "", predicate, known, span)
-        return Slot(owner, "", _snake([*modifiers.split(), predicate]), known, span)
-    if not known:
-        return Slot(0, " ".join(raws), "is", False, span)
-    return Slot(0, " ".join(raws[: len(modifiers.split())]), predicate, True, span)
+    if not (owner or subject):  # "the database": the thing and its slot have one name
+        named, predicate = (
+            (modifiers, predicate) if known and modifiers else (" ".join(nouns), "is")
+        )
+        return Slot(0, " ".join(raws[: len(named.split())]), predicate, known, span)
+    if owner and not subject and nouns == ["number"]:
+        return Slot(owner, "", "phone", True, span)
+    if modifiers and (subject or modifiers not in ("email", "home", "personal")):
+        predicate = _snake([*modifiers.split(), predicate])
+    return Slot(owner, subject, predicate, known or nouns[-1] in WORDS["slots_of_things"], span)
 
 
 def _snake(nouns: Sequence[str]) -> str:
-    return (
-        predicate_of("_".join(nouns).replace("_", " "))[0]
-        if len(nouns) == 1
-        else "_".join("colour" if noun == "color" else noun.replace("-", "_") for noun in nouns)
-    )
+    return "_".join(nouns).replace("-", "_").replace("color", "colour")
 
 
 def value_at(words: Sequence[Word], at: int, slot: Slot, text: str) -> Value | None:
@@ -442,7 +364,7 @@ def _ends(words: Sequence[Word], at: int) -> bool:
             each in words_of.BE or each in words_of.MODALS or each in words_of.HAVE
             for each in after
         )
-    return words[at].text in _AFTER_VALUE
+    return words[at].text in WORDS["after_value"]
 
 
 def _extended(words: Sequence[Word], phrase: Phrase, slot: Slot) -> Phrase | None:
