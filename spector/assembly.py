@@ -59,7 +59,7 @@ from spector.tiers import Finder, TierRouter, TierStore, default_tiers
 if TYPE_CHECKING:
     from spector.exchange import Exchange, Vectors
     from spector.forgetting import Forgetting
-    from spector.observe import Judges, Observing
+    from spector.observe import Judges, Observing, Settler
     from spector.providers import ChatModel
     from spector.recall import Recaller
     from spector.search import Probes, Searcher
@@ -341,18 +341,22 @@ def _make_parts(
 
         return Judges(detectors, chat, embedder, operations, config)
 
+    @Later
+    def settler() -> Settler:
+        from spector.observe import Settler
+        from spector.search import Neighbours
+
+        return Settler(Neighbours(searcher()), config.observe, judges())
+
     @part
     def writer() -> Writer:
-        from spector.observe import Settling
-        from spector.search import Neighbours
         from spector.write import KeyWriter, Writer
 
         return Writer(
             context(),
             expect=searcher().expect,
             note_writes=note_writes,
-            # settles what new memories supersede where that is left open
-            settler=Settling(Neighbours(searcher()), config.observe, judges()),
+            settler=settler,
             keyed=KeyWriter(context()),
         )
 
@@ -538,24 +542,28 @@ def _make_parts(
 
     @part
     def observing() -> Observing:
-        from spector.observe import Observing
+        from spector.observe import Analyst, Comparer, Observer, Observing, Rater
         from spector.providers import own_extractor, token_counter
         from spector.search import Neighbours
         from spector.session import SessionKey
 
         return Observing(
-            series=series(),
-            neighbours=Neighbours(searcher()),
-            reinforcing=changer().reinforcing,
+            observer=Observer(
+                series=series(),
+                comparer=Comparer(Neighbours(searcher()), config.observe),
+                analyst=Analyst(config.observe, embedder, own_extractor(fact_extractor), detectors),
+                rater=Rater(config.observe, importance),
+                reinforcing=changer().reinforcing,
+                clock=checked,
+                config=config,
+                updating=updater().merge,
+                models=judges().models(),
+                judging=judges().own,
+                ordering=judges().ordering(),
+                relations=detectors.relations,
+            ),
             session=lambda *key: sessions().state(SessionKey(*key), token_counter(None)),
-            embedder=embedder,
-            scorer=importance,
-            clock=checked,
             config=config,
-            updating=updater().merge,
-            extractor=own_extractor(fact_extractor),
-            detectors=detectors,
-            judges=judges(),
         )
 
     @part

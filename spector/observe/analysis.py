@@ -40,9 +40,10 @@ from spector.language.observing import (
 )
 from spector.language.statements import own_words, shorten_quotations
 from spector.language.tables import in_languages, language_of
+from spector.language.worth import Wording, is_event
 from spector.layout import Category
 from spector.observe.detecting import Resolved, feeling_of, names_of
-from spector.observe.gate import Incoming, Wording, is_event
+from spector.observe.gate import Incoming
 from spector.observe.jobs import Moves, Unit, Work, asked
 from spector.observe.messages import Message
 from spector.observe.resolving import (
@@ -60,8 +61,6 @@ from spector.observe.resolving import (
 from spector.process import elsewhere
 from spector.providers import Detectors, FactExtractor, embedded
 from spector.records import Reference
-
-__all__ = ["Analyst", "reclass"]
 
 _NONE: Final = Detectors()
 #: whose wish to have something remembered counts

@@ -20,7 +20,7 @@ from spector.knowledge import (
     plan_reading,
 )
 from spector.layout import Flag
-from spector.observe.gate import Candidate, Decision, Made, candidate_of, decide
+from spector.observe.gate import Candidate, Made, candidate_of, decide
 from spector.observe.importance import Rater
 from spector.observe.jobs import SessionMemory, Unit
 from spector.observe.relating import (
@@ -33,6 +33,7 @@ from spector.observe.relating import (
 )
 from spector.observe.resolving import is_retold
 from spector.records import (
+    Decision,
     Edge,
     Importance,
     MemoryRecord,
@@ -41,8 +42,6 @@ from spector.records import (
     details_of,
 )
 from spector.write import Change, Series
-
-__all__ = ["Committer", "UpdateNeeded", "put_details", "strengthened"]
 
 
 class UpdateNeeded(Exception):  # noqa: N818 - it hands on a decision, and is no error

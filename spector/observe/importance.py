@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from spector.config import ObserveConfig
 from spector.language.words import plain
-from spector.observe.gate import Candidate, Decision, cosines
+from spector.observe.gate import Candidate, cosines
 from spector.observe.jobs import Unit, asked
-from spector.records import Importance
-
-__all__ = ["Channels", "Rater", "by_channels", "by_text", "priority_of"]
+from spector.providers import ImportanceScorer
+from spector.records import Decision, Importance
+from spector.write import scored
 
 #: how much each class of message promises
 _PRIOR: Final = {
@@ -170,18 +170,18 @@ class Rater:
     """Rates statements.
 
     Args:
-        score: the caller's importance of a draft; None for the formula of the configuration.
+        scorer: the caller's own; None for the formula of the configuration.
     """
 
-    def __init__(self, config: ObserveConfig, score: Callable[[Any], float] | None = None) -> None:
+    def __init__(self, config: ObserveConfig, scorer: ImportanceScorer | None = None) -> None:
         self._config = config
-        self._score = score
+        self._scorer = scorer
 
     def ask(self, unit: Unit) -> None:
         """Ask the caller's scorer, with no lock held; where it fails, the formula decides."""
-        score, draft = self._score, unit.ready.draft
-        if score is not None and draft.importance is None:
-            unit.scored = asked(unit.work, "importance", lambda: float(score(draft)))
+        scorer, draft = self._scorer, unit.ready.draft
+        if scorer is not None and draft.importance is None:
+            unit.scored = asked(unit.work, "importance", lambda: scored(scorer, draft))
 
     def rate(self, unit: Unit, candidates: Sequence[Candidate], decision: Decision) -> Importance:
         work, observe = unit.work, self._config

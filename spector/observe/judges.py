@@ -3,8 +3,7 @@ beside the offline model."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spector.config import Config
 from spector.errors import InvalidInputError, StoreClosedError
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from spector.observe.gate import Judging, Ordering
     from spector.observe.models import Models
 
-__all__ = ["Judges"]
 
 _TASK = "observation"
 #: how fingerprints of the offline embedder begin
@@ -51,20 +49,22 @@ class Judges:
     def judging(self) -> Judging | None:
         """What is asked beside the rules; None for nothing."""
         if self._made is None and (self._own is not None or self._chat is not None):
-            judge: Any = self._own
-            if judge is None:
-                judge = import_module("spector.observe.models").LLMJudge(self.models())
-            observe = self._config.observe
-            gate = import_module("spector.observe.gate")
-            made: Judging = gate.Judging(judge, observe.judge_timeout_s, observe)
-            self._made = made
+            from spector.observe.gate import Judging
+            from spector.observe.models import LLMJudge
+
+            models = self.models()
+            judge = LLMJudge(models) if self._own is None and models is not None else self._own
+            assert judge is not None, "one of the two is there"
+            self._made = Judging(judge, self._config.observe)
         return self._made
 
     def ordering(self) -> Ordering | None:
         """The offline model, where its embedder is used and no judge of the caller's; else None."""
         if self._ordering is None and self._is_chosen:
-            gate, providers = map(import_module, ("spector.observe.gate", "spector.providers"))
-            self._ordering = gate.Ordering(providers.ChangeModel())
+            from spector.observe.gate import Ordering
+            from spector.providers import ChangeModel
+
+            self._ordering = Ordering(ChangeModel())
         return self._ordering
 
     @property
@@ -87,13 +87,15 @@ class Judges:
         """The chat model that reads messages; None for none."""
         if self._chat is None:
             return None
-        made: Models = import_module("spector.observe.models").Models(self._chat, self._operations)
-        return made
+        from spector.observe.models import Models
+
+        return Models(self._chat, self._operations)
 
     def judgement(self, old: str | Statement, new: str | Statement) -> Judgement:
         """What becomes of two statements; see ``Memory.judge``."""
+        from spector.observe.gate import RuleJudge
+
         first, second = _statement(old, "old"), _statement(new, "new")
-        rules = import_module("spector.observe.gate").RuleJudge(self._config.observe)
         judging, found, failure = self.judging(), None, ""
         if judging is not None:
             try:
@@ -102,8 +104,8 @@ class Judges:
                 raise
             except Exception as error:  # any judge may fail in any way: it is reported
                 failure = str(error) or type(error).__name__
-        made: Judgement = rules.judgement(first, second, found, failure, self.ordering())
-        return made
+        rules = RuleJudge(self._config.observe)
+        return rules.judgement(first, second, found, failure, self.ordering())
 
     def says_the_same(self, one: MemoryRecord, other: MemoryRecord) -> bool:
         """Whether two memories that rules take for the same are so.

@@ -22,8 +22,6 @@ from spector.process import Operations
 from spector.providers import ChatModel, Fact, estimated_tokens, quoted
 from spector.records import RELATIONS, LLMUsage, MessageVerdict, PairVerdict, Statement
 
-__all__ = ["Answer", "LLMJudge", "Models"]
-
 _CLASSES: Final = "correction rule preference decision plan fact other".split()
 _MOST_FACTS: Final = 20
 _SYSTEM: Final = (

@@ -26,10 +26,10 @@ from spector.observe.committing import (
     put_details,
     strengthened,
 )
+from spector.observe.detecting import relate
 from spector.observe.gate import (
     Candidate,
     Comparer,
-    Decision,
     Judging,
     Ordering,
     cosines,
@@ -42,10 +42,9 @@ from spector.observe.messages import Message
 from spector.observe.models import Models
 from spector.observe.relating import followed
 from spector.observe.resolving import heard, speaker_key
-from spector.records import LLMUsage, MemoryRecord, ObserveResult, Statement
+from spector.providers import RelationDetector
+from spector.records import Decision, LLMUsage, MemoryRecord, ObserveResult, Statement
 from spector.write import Beside, Change, ChangedError, Draft, Series, SeriesWriter
-
-__all__ = ["Observer", "Options"]
 
 #: filters of messages that ask or order, and so are what "No, ..." corrects
 _ASKED: Final = frozenset(("question", "request"))
@@ -83,7 +82,7 @@ class Observer:
         reinforcing: the change of a memory that helped.
         models: the chat model, which reads whole messages. judging: the caller's judge.
         ordering: says which older memories a new one may have changed where neither does.
-        relate: says how a statement is related to older memories.
+        relations: says how a statement is related to older memories.
         updating: gives a memory, by its id, other words, importance and tags, and rows beside it.
     """
 
@@ -98,7 +97,7 @@ class Observer:
     models: Models | None = None
     judging: Judging | None = None
     ordering: Ordering | None = None
-    relate: Callable[[str, list[tuple[int, str]]], dict[int, tuple[str, float]]] | None = None
+    relations: RelationDetector | None = None
 
     def observe(
         self,
@@ -324,7 +323,7 @@ class Observer:
 
     def _relate(self, works: Sequence[Work]) -> None:
         """Ask the caller's detector of relations; no lock is held."""
-        if (relate := self.relate) is None:
+        if self.relations is None:
             return
         for unit in _units_of(works):
             near = [
@@ -334,7 +333,7 @@ class Observer:
             ][: self.config.observe.relate_neighbours]
             work = unit.work
             if near and not work.quarantined and "relations" not in work.fallbacks:
-                ask = partial(relate, unit.said, near)
+                ask = partial(relate, self.relations, unit.said, near)
                 unit.relations = asked(work, "relations", ask)
 
     def _ask(self, works: Sequence[Work]) -> None:

@@ -17,16 +17,6 @@ from spector.language.frames import Statement
 from spector.language.words import analyse, folded, is_stop
 from spector.records import Edge, MemoryRecord
 
-__all__ = [
-    "MESSAGE",
-    "content_of",
-    "followed",
-    "gate_edge",
-    "heirs_of",
-    "related",
-    "sharing",
-]
-
 SAME_ENTITY, ELABORATES, RELATED = 0.7, 0.5, 0.4
 FOLLOWED: Final = 1.0
 #: in place of the number of a fact: what a message states in no fact

@@ -31,7 +31,7 @@ from spector.knowledge import (
 )
 from spector.layout import Category, Flag, TierCode
 from spector.search import Strengths
-from spector.sleep.night import Mask, Night, Rows, Units, batches, has_flag, woken
+from spector.sleep.night import Mask, Night, Rows, Units, among, has_flag, in_units, woken
 from spector.sleep.protection import AT_REST, Protection, retiring
 from spector.write import Prepared, Unit
 
@@ -219,8 +219,7 @@ def ageing(night: Night) -> Units:
         for row in reader.links("reference:episodes") if payloads else ():
             newest[row["a"]] = max(newest.get(row["a"], 0), row["t_ms"] or 0)
         phases = phases_of(reader, list(payloads)) if payloads else {}
-    awake = (rows["flags"] & AT_REST) == 0
-    mine = rows[awake & np.isin(rows["id"], np.array(sorted(payloads), np.int64))]
+    mine = rows[~has_flag(rows, AT_REST) & among(rows, payloads)]
     by_user: dict[int, list[ConceptUse]] = defaultdict(list)
     for row in mine:
         each = int(row["id"])
@@ -245,7 +244,7 @@ def ageing(night: Night) -> Units:
             max_age_days=knowledge.concept_max_age_days,
         )
     reasons = {"age": "a weak concept, not used for long", "capacity": "too many concepts"}
-    found = mine[np.isin(mine["id"], np.array(sorted(gone), np.int64))]
+    found = mine[among(mine, gone)]
     yield from retiring(night, found, {each: reasons[why] for each, why in gone.items()}, {})
     return None
 
@@ -285,21 +284,10 @@ def promote(night: Night, cursor: int) -> Units:
             fresh.rows, Flag.PINNED | Flag.IMMUTABLE
         )
 
-    for batch in batches(ids[ids > cursor], night.sleep.batch_records):
-        yield Unit(
-            ids=batch.tolist(),
-            alter=alter,
-            what="tier",
-            to_tier="semantic",
-            cursor=int(batch[-1]),
-            seen=len(batch),
-            skipped=spared,
-            reasons={
-                each: "used often" if each in used else "useful for long" for each in batch.tolist()
-            },
-        )
-        spared = {}
-    if spared:
+    reasons = {each: "used often" if each in used else "useful for long" for each in ids.tolist()}
+    moves = {"alter": alter, "what": "tier", "to_tier": "semantic"}
+    yield from in_units(night, ids, cursor, spared, reasons=reasons, **moves)
+    if spared and not len(ids):
         yield Unit(skipped=spared)
     if night.sleep.promote_by_entity == "move":
         yield from _moving(night)
@@ -319,29 +307,25 @@ def _moving(night: Night) -> Iterator[Unit]:
         found = members_of_shared_entities(reader, shared)
 
     def may_move(rows: Rows) -> Mask:
-        may: Mask = (
-            (rows["tier"] == int(TierCode.EPISODIC))
-            & ~has_flag(rows, Flag.PINNED | Flag.IMMUTABLE)
-            & ((rows["flags"] & AT_REST) == 0)
-        )
+        held = has_flag(rows, AT_REST | Flag.PINNED | Flag.IMMUTABLE)
+        may: Mask = (rows["tier"] == int(TierCode.EPISODIC)) & ~held
         return may
 
-    ids = rows["id"][may_move(rows) & np.isin(rows["id"], np.array(sorted(found), np.int64))]
-    for batch in batches(ids, sleep.batch_records):
-        yield Unit(
-            ids=batch.tolist(),
-            alter=lambda fresh: may_move(fresh.rows),
-            what="tier",
-            to_tier="semantic",
-            seen=len(batch),
-            reason="share an entity",
-        )
+    ids = rows["id"][may_move(rows) & among(rows, found)]
+    yield from in_units(
+        night,
+        ids,
+        alter=lambda fresh: may_move(fresh.rows),
+        what="tier",
+        to_tier="semantic",
+        reason="share an entity",
+    )
 
 
 def _deserving(night: Night, rows: Rows) -> tuple[Mask, Mask]:
     """Episodes that are used often and have helped, and old ones of great utility."""
     sleep = night.sleep
-    episodic = (rows["tier"] == int(TierCode.EPISODIC)) & ((rows["flags"] & AT_REST) == 0)
+    episodic = (rows["tier"] == int(TierCode.EPISODIC)) & ~has_flag(rows, AT_REST)
     often = (rows["access_count"] >= sleep.promote_accesses) & (
         rows["utility"] > np.float32(sleep.promote_accesses_utility)
     )

@@ -39,7 +39,7 @@ from spector.language.words import folded
 from spector.layout import Category, Flag, TierCode
 from spector.records import MemoryRecord
 from spector.sleep.concepts import ageing, grounding, naming, patterns, rhythm
-from spector.sleep.night import Night, Units, breathe, has_flag
+from spector.sleep.night import Night, Units, among, breathe, has_flag
 from spector.write import Prepared, Unit
 
 #: of a text that is read
@@ -126,12 +126,12 @@ def _due(night: Night) -> list[int]:
     nothing.
     """
     rows = night.memories.rows
-    lately = np.array(night.changed_lately("consolidated"), np.int64)
+    lately = night.changed_lately("consolidated")
     ids = rows["id"][
         night.is_active(rows)
         & (rows["tier"] == int(TierCode.EPISODIC))
         & has_flag(rows, Flag.CONSOLIDATED)
-        & ~np.isin(rows["id"], lately)
+        & ~among(rows, lately)
     ]
     at = int(np.searchsorted(ids, night.state.abstracted_id, side="right"))
     looked = np.concatenate([ids[at:], ids[:at]])[: night.sleep.records_per_cycle].tolist()

@@ -20,8 +20,9 @@ from spector.sleep.night import (
     Night,
     Rows,
     Units,
-    batches,
+    among,
     has_flag,
+    in_units,
     texts_of,
 )
 from spector.sleep.protection import Protection, guessed_preferences, retiring
@@ -46,19 +47,15 @@ def decay(night: Night, cursor: int) -> Units:
         return None
     rows = night.memories.rows
     fades = ~has_flag(rows, _LASTING | Flag.DORMANT)
-    ids = rows["id"][fades & (rows["id"] > cursor)]
-    spared = {"protected or dormant": int((~fades).sum())} if not cursor else {}
-    for batch in batches(ids, night.sleep.batch_records):
-        yield Unit(
-            ids=batch.tolist(),
-            alter=lambda fresh: _decayed(night, since, fresh),
-            packed=True,
-            cursor=int(batch[-1]),
-            seen=len(batch),
-            skipped=spared,
-            reason="decay",
-        )
-        spared = {}
+    yield from in_units(
+        night,
+        rows["id"][fades],
+        cursor,
+        {"protected or dormant": int((~fades).sum())} if not cursor else {},
+        alter=lambda fresh: _decayed(night, since, fresh),
+        packed=True,
+        reason="decay",
+    )
     return {"decayed_ms": night.started_ms}
 
 
@@ -96,14 +93,8 @@ def emotion(night: Night, cursor: int) -> Units:
     if last and night.started_ms - last < DAY_MS:
         yield Unit(skipped={"not due": int(shining.sum())})
         return None
-    for batch in batches(rows["id"][shining & (rows["id"] > cursor)], night.sleep.batch_records):
-        yield Unit(
-            ids=batch.tolist(),
-            alter=_grown(night, _EMOTION),
-            cursor=int(batch[-1]),
-            seen=len(batch),
-            reason="flashbulb",
-        )
+    alter = _grown(night, _EMOTION)
+    yield from in_units(night, rows["id"][shining], cursor, alter=alter, reason="flashbulb")
     return {"recent": {"emotion_ms": night.started_ms}}
 
 
@@ -126,16 +117,9 @@ def replay(night: Night, cursor: int) -> Units:
         ]
     rows = night.memories.rows
     ids = np.array(sorted({each for row in pairs for each in (row["a"], row["b"])}), np.int64)
-    awake = rows["id"][night.is_active(rows)]
-    ids = ids[np.isin(ids, awake) & (ids > cursor)]
-    for batch in batches(ids, night.sleep.batch_records):
-        yield Unit(
-            ids=batch.tolist(),
-            alter=_grown(night, _REPLAY),
-            cursor=int(batch[-1]),
-            seen=len(batch),
-            reason="recalled together",
-        )
+    ids = ids[np.isin(ids, rows["id"][night.is_active(rows)])]
+    alter = _grown(night, _REPLAY)
+    yield from in_units(night, ids, cursor, alter=alter, reason="recalled together")
     return {"recent": {"replayed_ms": night.started_ms}}
 
 
@@ -165,23 +149,17 @@ def rehearse(night: Night, cursor: int) -> Units:
         night.is_active(rows)
         & (rows["importance"] >= np.float32(sleep.rehearse_min_importance))
         & (night.retention(rows) < sleep.rehearse_below)
-        & ~np.isin(rows["id"], np.array(done, np.int64))
+        & ~among(rows, done)
     )
     found = rows[due]
     chosen = _most_valuable(found)[: max(0, sleep.rehearse_most - len(done))]
     waiting = len(found) - len(chosen)
-    for batch in batches(found["id"][chosen], sleep.batch_records):
-        yield Unit(
-            ids=batch.tolist(),
-            alter=_grown(night, sleep.rehearse_factor),
-            what=REHEARSED,
-            seen=len(batch),
-            skipped={"limit of a day": waiting} if waiting else {},
-            reason="endangered",
-        )
-        waiting = 0
-    if waiting:
-        yield Unit(seen=waiting, skipped={"limit of a day": waiting})
+    spared = {"limit of a day": waiting} if waiting else {}
+    alter, why = _grown(night, sleep.rehearse_factor), "endangered"
+    ids = found["id"][chosen]
+    yield from in_units(night, ids, None, spared, alter=alter, what=REHEARSED, reason=why)
+    if spared and not len(ids):
+        yield Unit(seen=waiting, skipped=spared)
     return {"tested_ms": night.started_ms}
 
 
@@ -211,11 +189,11 @@ def forget(night: Night, cursor: int) -> Units:
         if night.sleep.forget_max_importance < 1.0:
             faded = [each for each in dull["id"].tolist() if why[each] == "faded"]
             said = protection.of_users(faded, reader)
-            dull = dull[~np.isin(dull["id"], np.array(sorted(said), np.int64))]
+            dull = dull[~among(dull, said)]
         texts = texts_of(night, dull["id"].tolist())
         dull = ordered(dull, texts, reader)
         kept = protection.of_knowledge(dull["id"].tolist(), texts, reader)
-        dull = dull[~np.isin(dull["id"], np.array(sorted(kept), np.int64))]
+        dull = dull[~among(dull, kept)]
         over = over_budget(night, active, dull, protection, reader)
     reasons = {**over.reasons, **{each: why[each] for each in dull["id"].tolist()}}
     chosen = np.concatenate([contradicted, dull, over.rows[~np.isin(over.rows["id"], dull["id"])]])
@@ -276,7 +254,7 @@ def _contradicted(night: Night, active: Rows, reader: KnowledgeReader) -> Rows:
         )
         if len({_speaker(words.get(end)) for end in pair}) == 1:
             gone.add(pair[0])
-    found = active[np.isin(active["id"], np.array(sorted(gone), np.int64))]
+    found = active[among(active, gone)]
     return found[Protection(night, active).of_headers(found, floors=False, use=False)]
 
 
@@ -374,7 +352,7 @@ def _least_worth(
         ids = part["id"][~np.isin(part["id"], young)].tolist()  # the others are asked in their time
         known = texts_of(night, ids) if texts is None else texts
         kept = protection.of_knowledge(ids, known, reader)
-        part = part[~np.isin(part["id"], np.array(sorted(kept), np.int64))]
+        part = part[~among(part, kept)]
         part = part[: excess - count - waiting]
         waits = np.isin(part["id"], young)
         waiting += int(waits.sum())

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         UnpreparedError,
         UseRecorder,
     )
-    from spector.write.context import WriteContext, refuse_missing
+    from spector.write.context import WriteContext, refuse_missing, scored
     from spector.write.draft import Draft
     from spector.write.fields import FIELDS, Memories, MemoryFields, Named
     from spector.write.forgetting import Forgetter, Manner

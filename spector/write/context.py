@@ -165,8 +165,16 @@ def importance_of(parts: WriteContext, draft: Draft) -> float:
         return draft.importance
     if parts.importance is None or draft.is_wordless:
         return parts.config.default_importance
-    judge = parts.importance.score
-    score = float(elsewhere(judge, draft.text, role=draft.role, metadata=draft.metadata))
+    return scored(parts.importance, draft)
+
+
+def scored(scorer: ImportanceScorer, draft: Draft) -> float:
+    """The caller's importance of a draft.
+
+    Raises:
+        InvalidInputError: it is none.
+    """
+    score = float(elsewhere(scorer.score, draft.text, role=draft.role, metadata=draft.metadata))
     if not 0.0 <= score <= 1.0:
         raise InvalidInputError(
             f"the importance scorer returned {score}", hint="it must return 0..1"

@@ -69,8 +69,8 @@ class Writer:
         *,
         expect: Callable[[Iterable[str]], None],
         note_writes: Callable[[int], None],
-        settler: Settler | None = None,
-        keyed: KeyStore | None = None,
+        settler: Callable[[], Settler],
+        keyed: KeyStore,
     ) -> None:
         self._parts = parts
         self._settler = settler
@@ -156,9 +156,9 @@ class Writer:
 
     def _runs(self, drafts: list[Draft]) -> Iterable[Sequence[Draft]]:
         """Drafts as they are committed: in one go, unless one may supersede another of them."""
-        if self._settler is None or not any(each.settles for each in drafts):
+        if not any(each.settles for each in drafts):
             return [drafts]
-        return self._settler.runs(drafts)
+        return self._settler().runs(drafts)
 
     def _draft_with(self, item: Any, common: Mapping[str, Any], names_scopes: bool) -> Draft:
         """The draft of one of many; ``common`` fields apply where it has none of its own."""
@@ -282,9 +282,9 @@ class Writer:
         store = self._parts.router.durable_store()
         ours = by_store.get(store, [])
         members = [n for n in ours if not self._parts.router[drafts[n].tier].volatile]
-        if self._settler is None or not members:
+        if not members:
             return {}
-        changes = self._settler.settle(
+        changes = self._settler().settle(
             [drafts[n] for n in members],
             None if vectors is None else vectors[members],
             self._parts.clock.now_ms(),
@@ -392,7 +392,7 @@ class Writer:
             then: called with the transaction and the ids before the commit.
         """
         batch = Batch(drafts)
-        if self._keyed is not None and batch.has_entries:
+        if batch.has_entries:
             with store.exclusive():  # it may wait, so the clock is read afterwards
                 refuse_future_parents(drafts, self._next_id(now_ms := self._parts.clock.now_ms()))
                 return self._keyed.store(
