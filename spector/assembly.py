@@ -503,26 +503,24 @@ def _make_parts(
 
     @part
     def sessions() -> Sessions:
-        from spector.session import Keeping, Sessions, SessionTools
+        from spector.session import Keeping, Sessions
 
-        keeping = Keeping(router, finder, writer(), changer(), forgetter(), config, store.dim, gone)
-        made = Sessions(
-            checked,
-            config,
-            SessionTools(
-                promote=keeping.promote,
-                lasting=keeping.lasting,
-                strengthen=keeping.strengthen,
-                vectors_of=keeping.vectors_of,
-                may_write=lambda: access.mode != "r",
-                lasts=lambda tier: not router[tier].volatile,
-                exclusive=context().exclusive,
-                gone_users=keeping.gone_users,
-                wake=daemon().wake_now,
-                interrupt=daemon().interrupt,
-                associates=recaller().associates,
-            ),
+        keeping = Keeping(
+            router=router,
+            finder=finder,
+            writer=writer(),
+            changer=changer(),
+            forgetter=forgetter(),
+            config=config,
+            dim=store.dim,
+            seen=gone,
+            may_write=lambda: access.mode != "r",
+            exclusive=context().exclusive,
+            wake=daemon().wake_now,
+            interrupt=daemon().interrupt,
+            associates=recaller().associates,
         )
+        made = Sessions(checked, config, keeping)
         context().watchers.add(made.forget)
         context().watchers.add_whole(made.forget_whole)
         sleeper().hear_of_tags(made.drop_expired_tags)

@@ -41,7 +41,7 @@ from spector.records import (
     complete,
     details_of,
 )
-from spector.write import Change, Series
+from spector.write import Change, Series, growing
 
 
 class UpdateNeeded(Exception):  # noqa: N818 - it hands on a decision, and is no error
@@ -335,9 +335,10 @@ class Committer:
             self.captured.append((session, captured))
             living = self.series.living(captured)
             factor = self.config.observe.capture_factor
+            grow = growing(factor, self.config.max_stability_days)
             for each in captured:
                 if each in living:
-                    self.series.change(each, _growing(factor, self.config.max_stability_days))
+                    self.series.change(each, grow)
             unit.captured = captured
         self.made[record.id] = session
         tagged = session.note_stored(record, unit.ready.vector, entry_id=unit.work.entry_id)
@@ -394,14 +395,6 @@ def _of_model(
 def _with_utility(value: float) -> Any:
     def change(header: Any, _: MemoryRecord) -> bool:
         header["utility"] = value
-        return True
-
-    return change
-
-
-def _growing(factor: float, most: float) -> Any:
-    def change(header: Any, _: MemoryRecord) -> bool:
-        header["stability_days"] = min(float(header["stability_days"]) * factor, most)
         return True
 
     return change

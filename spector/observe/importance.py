@@ -166,6 +166,7 @@ def _clamp(value: float, low: float = 0.0, high: float = 1.0) -> float:
     return min(high, max(low, value))
 
 
+@dataclass(eq=False)
 class Rater:
     """Rates statements.
 
@@ -173,18 +174,17 @@ class Rater:
         scorer: the caller's own; None for the formula of the configuration.
     """
 
-    def __init__(self, config: ObserveConfig, scorer: ImportanceScorer | None = None) -> None:
-        self._config = config
-        self._scorer = scorer
+    config: ObserveConfig
+    scorer: ImportanceScorer | None = None
 
     def ask(self, unit: Unit) -> None:
         """Ask the caller's scorer, with no lock held; where it fails, the formula decides."""
-        scorer, draft = self._scorer, unit.ready.draft
+        scorer, draft = self.scorer, unit.ready.draft
         if scorer is not None and draft.importance is None:
             unit.scored = asked(unit.work, "importance", lambda: scored(scorer, draft))
 
     def rate(self, unit: Unit, candidates: Sequence[Candidate], decision: Decision) -> Importance:
-        work, observe = unit.work, self._config
+        work, observe = unit.work, self.config
         changed = decision.action == "supersede" or decision.relation == "contradicts"
         near = [
             (each.likeness, each.record.utility) for each in candidates if each.likeness is not None
@@ -220,7 +220,7 @@ class Rater:
             return unit.scored
         if unit.work.doubt:
             return _DOUBTFUL
-        if self._config.importance == "ucma":
+        if self.config.importance == "ucma":
             composite = by_text(message.text, message.data_source)
         return composite if unit.judged is None else unit.judged
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -272,14 +272,13 @@ _TEXTS: Final = 2_000
 _CAREFUL, _TIMES_CAREFUL = 5_000, 3
 
 
-class Over:
+class Over(NamedTuple):
     """Memories beyond the budget of their users, and why."""
 
-    def __init__(self, rows: Rows, reasons: Mapping[int, str], waiting: int = 0) -> None:
-        self.rows = rows
-        self.reasons = dict(reasons)
-        #: how many more are too many, and wait for another day
-        self.waiting = waiting
+    rows: Rows
+    reasons: Mapping[int, str]
+    #: how many more are too many, and wait for another day
+    waiting: int = 0
 
 
 def over_budget(

@@ -35,20 +35,11 @@ from spector.store.payloads import KeyPath, attachment_of, entry_at
 from spector.tiers.base import EpisodicTier, ProceduralTier, SemanticTier, TierStore
 from spector.tiers.working import WorkingTier
 
-_PROTOCOL = (
-    "name",
-    "code",
-    "volatile",
-    "files",
-    "max_batch",
-    "compactable",
-    "attach",
-    "store",
-    "place",
-    "relocate",
-    "may_hold",
-    "finished",
-)
+#: what every tier has
+_PROTOCOL = [
+    *TierStore.__annotations__,
+    *(name for name in vars(TierStore) if not name.startswith("_")),
+]
 
 
 def default_tiers() -> list[TierStore]:

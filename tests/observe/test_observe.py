@@ -473,7 +473,7 @@ def test_a_store_that_only_remembers_has_no_tables(store_path: Path, clock: Manu
     with spector.open(store_path, embedder=FakeEmbedder(dim=32), clock=clock) as memory:
         memory.remember("I live in Kars.")
         memory.observe("sounds good")
-        assert not memory._parts.knowledge._parts.router.durable_store().catalog.fetch([0])
+        assert not memory._parts.knowledge.parts.router.durable_store().catalog.fetch([0])
         from spector.knowledge import KnowledgeReader
 
         with memory._parts.store.catalog.latest() as db:

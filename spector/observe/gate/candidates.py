@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, overload
 
@@ -286,28 +286,28 @@ _USERS: Final = 64
 _OF_BANDS: Final = 8
 
 
+@dataclass(eq=False)
 class Comparer:
     """Reads what a message states and finds the memories that it may concern."""
 
-    def __init__(self, neighbours: Neighbours, config: ObserveConfig) -> None:
-        self._neighbours = neighbours
-        self._config = config
-        self._samples: dict[str | None, Sequence[float]] = {}
+    neighbours: Neighbours
+    config: ObserveConfig
+    _samples: dict[str | None, Sequence[float]] = field(default_factory=dict, init=False)
 
     def registered(self) -> frozenset[str]:
         """Predicates that callers registered as having one value at a time."""
-        return self._neighbours.predicates()
+        return self.neighbours.predicates()
 
     def sample(self, user_id: str | None, now_ms: int) -> Sequence[float]:
         """How alike a user's memories are, for a calibrated scale; empty where none is asked for.
 
         It is read anew until there are as many as the scale is of.
         """
-        if self._config.gate_by != "bands" or self._config.gate_scale != "calibrated":
+        if self.config.gate_by != "bands" or self.config.gate_scale != "calibrated":
             return ()
         known = self._samples.get(user_id, ())
         if len(known) < _SAMPLE:
-            known = self._neighbours.likeness(user_id=user_id, now_ms=now_ms, count=_SAMPLE)
+            known = self.neighbours.likeness(user_id=user_id, now_ms=now_ms, count=_SAMPLE)
             if len(self._samples) >= _USERS:
                 self._samples.clear()
             self._samples[user_id] = known
@@ -323,8 +323,8 @@ class Comparer:
         single_valued: Collection[str] = (),
     ) -> list[Candidate]:
         """The memories of the same scope that the gate compares with a new one."""
-        bands = self._config.gate_by == "bands"
-        count = _OF_BANDS if bands else self._config.gate_neighbours
+        bands = self.config.gate_by == "bands"
+        count = _OF_BANDS if bands else self.config.gate_neighbours
         found = self._near(new, vector, user_id, now_ms, count)
         if bands:
             near = sorted(found, key=lambda each: (-(each.likeness or -1.0), each.id))
@@ -344,7 +344,7 @@ class Comparer:
         slots = [(each.subject, each.predicate) for each in new.statements]
 
         def find(count: int) -> list[Neighbour]:
-            return self._neighbours.find(
+            return self.neighbours.find(
                 new.said, vector, user_id=user_id, now_ms=now_ms, slots=slots, count=count
             )
 
