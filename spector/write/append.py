@@ -54,9 +54,6 @@ def with_flag(block: bytes, flag: Flag, on: bool = True) -> bytes:
 
 # One batch of drafts on its way into a store.
 
-#: gives out so many ids in a transaction, at a time in ms
-ClaimIds = Callable[[Transaction, int, int], list[int]]
-
 
 class StagedChange(Protocol):
     """A change of an earlier memory in the commit of a batch."""
@@ -79,7 +76,6 @@ class Work:
     #: changes of earlier memories
     others: Sequence[StagedChange]
     now_ms: int
-    claim_ids: ClaimIds
     #: called with the transaction and the ids before the commit
     then: Callable[[Transaction, list[int]], None] | None
 
@@ -133,6 +129,11 @@ def refuse_future_parents(drafts: Sequence[Draft], first_id: int) -> None:
 _BESIDE = frozenset({"key", "expires_ms", "expires_in_ms", "attachment"})
 
 
+def has_entries(drafts: Sequence[Draft]) -> bool:
+    """Whether a draft may have what stands beside its memory."""
+    return not _BESIDE.isdisjoint(set[str]().union(*map(vars, drafts)))
+
+
 class Batch:
     """Drafts as columns. A field that no draft has been given has no column and costs nothing."""
 
@@ -140,11 +141,6 @@ class Batch:
         self.size = len(drafts)
         given: set[str] = set().union(*map(vars, drafts))
         self._columns = {name: list(map(attrgetter(name), drafts)) for name in given}
-
-    @property
-    def has_entries(self) -> bool:
-        """Whether a draft may have what stands beside its memory."""
-        return not _BESIDE.isdisjoint(self._columns)
 
     def given(self, *names: str) -> dict[str, list[Any]]:
         """The columns that exist."""

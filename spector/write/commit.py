@@ -22,7 +22,6 @@ from spector.records import MemoryRecord
 from spector.store.catalog import ANYBODY, Scope
 from spector.store.core import Store, Transaction
 from spector.store.payloads import delete_owned, delete_rows, make_tables, put_rows
-from spector.write.append import ClaimIds
 from spector.write.changing import Change, Changer, growing
 from spector.write.context import WriteContext, importance_of, vectors_of
 from spector.write.draft import Draft
@@ -34,20 +33,20 @@ from spector.write.writer import Writer
 def apply_changes(
     tx: Transaction,
     changes: Changes,
-    claim_ids: ClaimIds | None = None,
+    parts: WriteContext,
     now_ms: int = 0,
     ids: Mapping[int, int] | None = None,
 ) -> list[int]:
     """Delete and put the rows of a change set; the tables are made when the first row needs them.
 
+    Returns the ids of the items that it makes.
+
     Args:
-        claim_ids: gives the items that it makes their ids, which are returned.
         ids: number of a memory that this commit stores -> its id.
     """
     db, items = tx.connection, list[int]()
     if changes.items:
-        assert claim_ids is not None
-        items = claim_ids(tx, changes.items, now_ms)
+        items = parts.claim_ids(tx, changes.items, now_ms)
     delete_owned(db, changes.forget)
     if changes.puts:
         make_tables(db)
@@ -184,7 +183,7 @@ class KnowledgeWriter:
 
             def apply(tx: Transaction, ids: Sequence[int]) -> None:
                 made = dict(zip(changes.store, ids, strict=True))
-                items[:] = apply_changes(tx, changes, self.writer.claim_ids, now_ms, made)
+                items[:] = apply_changes(tx, changes, self.parts, now_ms, made)
                 self.changer.stage(tx, strengthen)
                 if also is not None:
                     also(tx)

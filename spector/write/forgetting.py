@@ -276,7 +276,7 @@ class Forgetter:
             supersede.apply(tx, heirs)
             stage_quotes(tx, quoting, due_ms)
             if store is self.parts.router.durable_store():
-                apply_changes(tx, doomed.changes)
+                apply_changes(tx, doomed.changes, self.parts)
                 kept = set(doomed.derived).difference(row.id for row in rows)
                 ended = {each.after.id: each.after for each in heirs}
                 found = store.catalog.fetch(sorted(kept))

@@ -63,13 +63,10 @@ from spector.tiers import TierStore
 from spector.write import supersede
 from spector.write.append import (
     Batch,
-    ClaimIds,
     Encoded,
     Work,
-    append_batch,
     flags_of,
     path_of_draft,
-    records_of,
     reseal,
 )
 from spector.write.changing import current_bytes, indexed_of, relocate, row_of, words_of_row
@@ -341,10 +338,10 @@ class Updater:
                 else:
                     tx.set_mutable(row.segment_id, row.slot, after.mutable)
                     catalog_rows.update_row(tx.connection, row, after)
-                ties.apply(tx, self.writer.claim_ids, self.parts)
+                ties.apply(tx, self.parts)
                 had = _follow(tx, after, ends, draft, changes)
                 if more is not None:
-                    more.apply(tx, store, self.writer.claim_ids, self.parts)
+                    more.apply(tx, store, self.parts)
                 if had or words_of_row(row) != words_of_row(after):
                     note_erasure(tx.connection, [row.id], self.parts.erasure_due_ms())
             store.catalog.look_for_ends()
@@ -516,13 +513,11 @@ class Beside:
     change: Callable[[Any], object]
     rows: Callable[[KnowledgeReader], Changes]
 
-    def apply(
-        self, tx: Transaction, store: Store, claim_ids: ClaimIds, parts: WriteContext
-    ) -> None:
+    def apply(self, tx: Transaction, store: Store, parts: WriteContext) -> None:
         """Stage the rows in the transaction of the memory's change."""
         with TransactionReads(store.catalog):
             changes = self.rows(KnowledgeReader(tx.connection, store.catalog.path))
-        apply_changes(tx, changes, claim_ids, parts.clock.now_ms())
+        apply_changes(tx, changes, parts, parts.clock.now_ms())
 
 
 # Keys of memories that have expired are free: they are forgotten before another one takes them.
@@ -624,11 +619,11 @@ class Ties:
     rows: Sequence[Row] = ()
     items: Collection[int] = ()
 
-    def apply(self, tx: Transaction, claim_ids: ClaimIds, parts: WriteContext) -> None:
+    def apply(self, tx: Transaction, parts: WriteContext) -> None:
         """Stage them in the transaction of the memory's change."""
         if not (self.changes or self.rows or self.items):
             return
-        apply_changes(tx, self.changes, claim_ids, parts.clock.now_ms())
+        apply_changes(tx, self.changes, parts, parts.clock.now_ms())
         delete_owned(tx.connection, self.items)
         if self.rows:
             stage_deletion(tx, self.rows, parts.erasure_due_ms())
@@ -793,14 +788,16 @@ class KeyWriter:
                 other.stage(tx)
         if not members:
             return {}
-        batch, tiers = Batch(drafts), [work.tiers[n] for n in members]
-        ids = work.claim_ids(tx, len(members), work.now_ms)
-        importance = [work.importance[n] for n in members]
-        vectors = work.vectors_of(members)
-        encoded = parts.encoded(store, batch, importance, ids, tiers, vectors, work.now_ms)
-        append_batch(tx, tiers, batch, ids, encoded, work.now_ms)
-        names = [tier.name for tier in tiers]
-        records = records_of(batch, ids, names, encoded.headers, work.now_ms)
+        records = parts.append(
+            tx,
+            store,
+            drafts,
+            [work.tiers[n] for n in members],
+            parts.claim_ids(tx, len(members), work.now_ms),
+            [work.importance[n] for n in members],
+            work.vectors_of(members),
+            work.now_ms,
+        )
         return dict(zip(members, records, strict=True))
 
     def _replace(
@@ -831,7 +828,7 @@ class KeyWriter:
         if flags_of(row) != flags_of(after):
             tx.hide()
         relocate(tx, tier, row, after, encoded)
-        ties.apply(tx, work.claim_ids, parts)
+        ties.apply(tx, parts)
         _drop_details(tx, row.id)
         if attached or words_of_row(row) != words_of_row(after):
             note_erasure(tx.connection, [row.id], parts.erasure_due_ms())

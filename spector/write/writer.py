@@ -24,12 +24,10 @@ from spector.store.payloads import make_tables, put_rows
 from spector.tiers import TierStore
 from spector.write import supersede
 from spector.write.append import (
-    Batch,
     KeyStore,
     Settler,
     Work,
-    append_batch,
-    records_of,
+    has_entries,
     refuse_future_parents,
 )
 from spector.write.context import WriteContext, importance_of, vectors_of
@@ -325,7 +323,7 @@ class Writer:
             )
         out: dict[int, MemoryRecord | None] = {}
         with self.parts.exclusive():  # a refusal comes before the first store has anything
-            refuse_future_parents(drafts, self._next_id(self.parts.clock.now_ms()))
+            refuse_future_parents(drafts, self.parts.next_id(self.parts.clock.now_ms()))
             for store, members in by_store.items():
                 own = [drafts[n] for n in members]
                 supersede.endings(store, own, self.parts.clock.now_ms(), self.parts.finder.find)
@@ -384,52 +382,25 @@ class Writer:
         Args:
             then: called with the transaction and the ids before the commit.
         """
-        batch = Batch(drafts)
-        if batch.has_entries:
+        parts, clock = self.parts, self.parts.clock
+        if has_entries(drafts):
             with store.exclusive():  # it may wait, so the clock is read afterwards
-                refuse_future_parents(drafts, self._next_id(now_ms := self.parts.clock.now_ms()))
-                return self.keyed.store(
-                    Work(
-                        store,
-                        drafts,
-                        tiers,
-                        importance,
-                        vectors,
-                        to_name,
-                        now_ms,
-                        self.claim_ids,
-                        then,
-                    )
-                )
+                refuse_future_parents(drafts, parts.next_id(now_ms := clock.now_ms()))
+                work = Work(store, drafts, tiers, importance, vectors, to_name, now_ms, then)
+                return self.keyed.store(work)
         with store.exclusive(), store.transaction() as tx:
-            ids = self.claim_ids(tx, len(drafts), now_ms := self.parts.clock.now_ms())
+            ids = parts.claim_ids(tx, len(drafts), now_ms := clock.now_ms())
             refuse_future_parents(drafts, ids[0])
-            if batch.given("supersedes"):
-                find = self.parts.finder.find
-                supersede.apply(tx, supersede.endings(store, drafts, now_ms, find))
-                batch = Batch(drafts)  # with links to the facts that end as well
+            if any(draft.supersedes for draft in drafts):
+                ends = supersede.endings(store, drafts, now_ms, parts.finder.find)
+                supersede.apply(tx, ends)
             for naming in to_name:
                 naming.stage(tx)
-            encoded = self.parts.encoded(store, batch, importance, ids, tiers, vectors, now_ms)
-            append_batch(tx, tiers, batch, ids, encoded, now_ms)
+            records = parts.append(tx, store, drafts, tiers, ids, importance, vectors, now_ms)
             if then is not None:
                 then(tx, ids)
-        self.parts.speakers.learn(store, drafts)
-        names = [tier.name for tier in tiers]
-        return [*records_of(batch, ids, names, encoded.headers, now_ms)]
-
-    def claim_ids(self, tx: Transaction, count: int, now_ms: int) -> list[int]:
-        """Ids in the order of time, unique over all tiers, below 2**53 until the year 2248: the
-        millisecond is in the high bits; if a clock goes back, ids count on from the last one."""
-        first = max(self._next_id(now_ms), tx.last_id + 1)
-        tx.note_id(first + count - 1)
-        if tx.catalog.in_memory:
-            self.parts.router.durable_store().note_id(first + count - 1)
-        return list(range(first, first + count))
-
-    def _next_id(self, now_ms: int) -> int:
-        last = max([store.head.last_id for store in self.parts.stores])
-        return max(last + 1, min(max(now_ms, 0), (1 << 43) - 1) << 10)
+        parts.speakers.learn(store, drafts)
+        return [*records]
 
     def keep_last_id(self) -> None:
         """Before closing: note in the durable store the last id, if a volatile tier has it.
