@@ -93,7 +93,7 @@ class Judges:
 
     def judgement(self, old: str | Statement, new: str | Statement) -> Judgement:
         """What becomes of two statements; see ``Memory.judge``."""
-        from spector.observe.gate import RuleJudge
+        from spector.observe.gate import judgement
 
         first, second = _statement(old, "old"), _statement(new, "new")
         judging, found, failure = self.judging(), None, ""
@@ -104,8 +104,7 @@ class Judges:
                 raise
             except Exception as error:  # any judge may fail in any way: it is reported
                 failure = str(error) or type(error).__name__
-        rules = RuleJudge(self._config.observe)
-        return rules.judgement(first, second, found, failure, self.ordering())
+        return judgement(self._config.observe, first, second, found, failure, self.ordering())
 
     def says_the_same(self, one: MemoryRecord, other: MemoryRecord) -> bool:
         """Whether two memories that rules take for the same are so.

@@ -23,6 +23,7 @@ from spector.observe.analysis import Analyst, reclass
 from spector.observe.committing import (
     Committer,
     UpdateNeeded,
+    followed,
     put_details,
     strengthened,
 )
@@ -40,7 +41,6 @@ from spector.observe.importance import Rater
 from spector.observe.jobs import SessionMemory, Unit, Work, asked, facts_of, fields_of
 from spector.observe.messages import Message
 from spector.observe.models import Models
-from spector.observe.relating import followed
 from spector.observe.resolving import heard, speaker_key
 from spector.providers import RelationDetector
 from spector.records import Decision, LLMUsage, MemoryRecord, ObserveResult, Statement

@@ -1,18 +1,19 @@
-"""Steps that change strengths only: decay, emotion, replay, rehearsal."""
+"""Steps that change strengths, move memories between tiers, or put them to rest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.knowledge import KnowledgeReader
+from spector.knowledge import KnowledgeReader, members_of_shared_entities
 from spector.language.observing import keep_scores
 from spector.language.statements import ASSISTANTS
-from spector.layout import Category, Flag
+from spector.layout import Category, Flag, TierCode
 from spector.search import Strengths, SurveyedText
+from spector.sleep.learning import naming, patterns
 from spector.sleep.night import (
     DAY_MS,
     REHEARSED,
@@ -25,7 +26,7 @@ from spector.sleep.night import (
     in_units,
     texts_of,
 )
-from spector.sleep.protection import Protection, guessed_preferences, retiring
+from spector.sleep.protection import AT_REST, Protection, guessed_preferences, retiring
 from spector.write import Unit
 
 #: what strengths do not fade of
@@ -167,6 +168,107 @@ def _most_valuable(rows: Rows) -> Any:
     """Positions by importance times utility, the greatest first; of equal ones the older first."""
     worth = rows["importance"].astype(np.float64) * rows["utility"]
     return np.lexsort((rows["id"], -worth))
+
+
+# Steps that move memories between tiers or take them out of recall by age and use.
+
+
+def promote(night: Night, cursor: int) -> Units:
+    """Episodes that proved useful move to the semantic tier, under their ids."""
+    rows = night.memories.rows
+    by_use, by_worth = _deserving(night, rows)
+    due = rows[by_use | by_worth]
+    held = has_flag(due, Flag.PINNED | Flag.IMMUTABLE)
+    spared = {"pinned or immutable": int(held.sum())} if held.any() and not cursor else {}
+    ids = due["id"][~held]
+    used = set(rows["id"][by_use].tolist())
+
+    def alter(fresh: Strengths) -> Mask:
+        return np.logical_or(*_deserving(night, fresh.rows)) & ~has_flag(
+            fresh.rows, Flag.PINNED | Flag.IMMUTABLE
+        )
+
+    reasons = {each: "used often" if each in used else "useful for long" for each in ids.tolist()}
+    moves = {"alter": alter, "what": "tier", "to_tier": "semantic"}
+    yield from in_units(night, ids, cursor, spared, reasons=reasons, **moves)
+    if spared and not len(ids):
+        yield Unit(skipped=spared)
+    if night.sleep.promote_by_entity == "move":
+        yield from _moving(night)
+    # concepts of shared entities, and the runs that patterns are about, if no later step finds them
+    later = night.state.recent.get("steps", ())
+    named = (yield from naming(night)) if "extract" not in later else None
+    night.state.note(named or {})
+    yield from patterns(night)
+    return named
+
+
+def _moving(night: Night) -> Iterator[Unit]:
+    """Episodes of an entity that enough of them share move to the semantic tier."""
+    sleep, rows = night.sleep, night.memories.rows
+    with night.survey.knowledge() as reader:
+        shared = sleep.promote_entity_memories, sleep.promote_entity_sessions
+        found = members_of_shared_entities(reader, shared)
+
+    def may_move(rows: Rows) -> Mask:
+        held = has_flag(rows, AT_REST | Flag.PINNED | Flag.IMMUTABLE)
+        may: Mask = (rows["tier"] == int(TierCode.EPISODIC)) & ~held
+        return may
+
+    ids = rows["id"][may_move(rows) & among(rows, found)]
+    yield from in_units(
+        night,
+        ids,
+        alter=lambda fresh: may_move(fresh.rows),
+        what="tier",
+        to_tier="semantic",
+        reason="share an entity",
+    )
+
+
+def _deserving(night: Night, rows: Rows) -> tuple[Mask, Mask]:
+    """Episodes that are used often and have helped, and old ones of great utility."""
+    sleep = night.sleep
+    episodic = (rows["tier"] == int(TierCode.EPISODIC)) & ~has_flag(rows, AT_REST)
+    often = (rows["access_count"] >= sleep.promote_accesses) & (
+        rows["utility"] > np.float32(sleep.promote_accesses_utility)
+    )
+    lasting = (rows["utility"] >= np.float32(sleep.promote_utility)) & (
+        night.age_days(rows) >= sleep.promote_age_days
+    )
+    return episodic & often, episodic & lasting
+
+
+def demote(night: Night, cursor: int) -> Units:
+    """Semantic memories that are neither used nor useful become dormant."""
+    sleep, rows = night.sleep, night.memories.rows
+    idle = (
+        night.is_active(rows)
+        & (rows["tier"] == int(TierCode.SEMANTIC))
+        & (night.idle_days(rows) >= sleep.demote_idle_days)
+        & (rows["utility"] < np.float32(sleep.demote_utility))
+    )
+    found = rows[idle]
+    order = found[np.lexsort((found["id"], found["utility"]))]
+    protection = Protection(night, rows)
+    with night.survey.knowledge() as reader:
+        free = protection.free(order, reader, floors=False, use=False)
+    yield from retiring(night, free, "not used for long", protection.spared)
+    return None
+
+
+def expire(night: Night, cursor: int) -> Units:
+    """Count what has ended, which recall leaves out already; dormant only if the config says so."""
+    rows = night.memories.rows
+    ended = night.is_active(rows) & (rows["until_ms"] <= night.started_ms)
+    open_ones = has_flag(rows, Flag.UNRESOLVED)
+    spared = {"ended": int(ended.sum()), "unresolved": int((ended & open_ones).sum())}
+    held = has_flag(rows, Flag.PINNED | Flag.IMMUTABLE | Flag.FLASHBULB | Flag.UNRESOLVED)
+    if night.sleep.expiry_action == "none":
+        yield Unit(seen=spared["ended"], skipped={n: count for n, count in spared.items() if count})
+        return None
+    yield from retiring(night, rows[ended & ~held], "ended", {"unresolved": spared["unresolved"]})
+    return None
 
 
 # The forgetting engine: five rules, protections, and the limit of a day.

@@ -172,7 +172,9 @@ class KnowledgeWriter:
         store = self.parts.router.durable_store()
         with store.exclusive():
             now_ms = self.parts.clock.now_ms()
-            self._make_way(scope, named)
+            for each in () if scope.is_open else named:
+                self.parts.finder.find(each, scope)
+            self.forget_ended()
             with store.catalog.latest() as db:
                 changes = decide(KnowledgeReader(db, store.catalog.path), now_ms)
             if not changes and not strengthen:
@@ -213,12 +215,6 @@ class KnowledgeWriter:
             if layer is not None:
                 self.parts.callbacks.note_stored(layer, [record])
         return Committed(dict(zip(changes.store, records, strict=True)), tuple(items))
-
-    def _make_way(self, scope: Scope, named: Iterable[int]) -> None:
-        """Refuse named memories outside of a scope, and forget what has ended."""
-        for each in () if scope.is_open else named:
-            self.parts.finder.find(each, scope)
-        self.forget_ended()
 
     def _draft(self, prepared: Prepared, gone: tuple[int, ...] = ()) -> Draft:
         """The draft of a text, with the memories that it supersedes."""

@@ -295,7 +295,8 @@ class Updater:
                 )
             if "valid_until" in changes:
                 supersede.refuse_new_end(store, row, scope)
-            draft.tags = supersede.with_end_of(row, draft.tags)
+            own_end = split_reserved_tags(row.tags).until_ms
+            draft.tags = supersede.with_end(draft.tags, own_end)
             encoded = self._changed_image(store, row, image, changes, draft, tier, more)
             moves = indexed_of(draft) != indexed_of(row) or bytes(
                 encoded.images[0, :MUTABLE_OFFSET]

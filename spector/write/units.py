@@ -369,9 +369,6 @@ class Done:
     #: whether there was anything to commit
     is_committed: bool = False
 
-    def __len__(self) -> int:
-        return len(self.changed) + len(self.made)
-
 
 @dataclass(eq=False)
 class UnitWriter:

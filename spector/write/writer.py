@@ -112,7 +112,9 @@ class Writer:
         taken = weight = 0
 
         def commit() -> None:
-            for run in self._runs(batch):
+            # in one go, unless one may supersede another of them
+            settles = any(each.settles for each in batch)
+            for run in self.settler().runs(batch) if settles else [batch]:
                 out.extend(self.store(run))
             for place, draft in zip(places, batch, strict=True):
                 out.outcomes[place] = draft.outcome
@@ -144,12 +146,6 @@ class Writer:
             raise
         out.skipped = tuple(skipped)
         return out
-
-    def _runs(self, drafts: list[Draft]) -> Iterable[Sequence[Draft]]:
-        """Drafts as they are committed: in one go, unless one may supersede another of them."""
-        if not any(each.settles for each in drafts):
-            return [drafts]
-        return self.settler().runs(drafts)
 
     def _draft_with(self, item: Any, common: Mapping[str, Any], names_scopes: bool) -> Draft:
         """The draft of one of many; ``common`` fields apply where it has none of its own."""

@@ -27,7 +27,6 @@ from spector import (
     PairVerdict,
     Statement,
 )
-from spector.observe.gate import RuleJudge
 from tests.fakes import FakeEmbedder
 
 OLD, NEW = "The stables are kept by Ruud.", "We gave the stables to Ine."
@@ -302,11 +301,3 @@ def test_a_late_judge_names_the_setting_that_waits_longer() -> None:
     ) as memory:
         assert "ObserveConfig.judge_timeout_s" in memory.judge(OLD, NEW).fallback
         hold.set()
-
-
-def test_the_rules_say_what_any_message_is_worth() -> None:
-    """The rules leave some messages to a head, and are a judge all the same."""
-    texts = ("I live in Kars.", "try again later", "my feet hurt today", "lol", "")
-    found = RuleJudge().messages([Statement(text=each) for each in texts])
-    assert found[0].content > found[1].content > found[3].content
-    assert [each.states for each in found] == [True, False, True, False, False]

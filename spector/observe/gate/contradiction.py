@@ -125,7 +125,8 @@ def contradictions(
         unread_clauses(new.said, new.statements[:MOST_STATEMENTS], new.event_ms) if reads else ()
     )
     for at, old in enumerate(living):
-        if at not in found and _is_corrected(new, old):
+        is_corrected = bool(new.corrects) and not old.is_knowledge and old.said == new.corrects
+        if at not in found and is_corrected:
             reason = _reason(new, old, old.statements, True, unread)
             out.append(Contradiction(old, "said", _CORRECTED, reason))
     for at, each in sorted(found.items()):
@@ -134,11 +135,6 @@ def contradictions(
         reason = _reason(new, living[at], [old for _, old in each], is_sure, unread)
         out.append(Contradiction(living[at], best.rule, best.confidence, reason))
     return sorted(out, key=lambda each: each.candidate.id)
-
-
-def _is_corrected(new: Incoming, old: Candidate) -> bool:
-    """Whether an old memory has the words that a new one corrects."""
-    return bool(new.corrects) and not old.is_knowledge and old.said == new.corrects
 
 
 def _verdicts(
