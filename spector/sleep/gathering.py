@@ -260,15 +260,12 @@ def _theme(night: Night, group: Sequence[_Stated], before: int | None) -> Unit:
         return Unit(seen=len(ids), skipped={"no embedder": 1})
     made, fallback = night.condensed([each.text for each in records], "consolidation")
     tags = sorted({tag for each in records for tag in each.tags})
-    fields: dict[str, Any] = {
-        "tier": "semantic",
-        "category": Category.SUMMARY,
+    fields = {
+        **night.fields_of(ids, Category.SUMMARY, records[0].user_id),
         "confidence": min(each.confidence for each in records),
         "event_time": from_ms(max(each.event_ms for each in records)),
-        "user_id": records[0].user_id,
         "agent_id": records[0].agent_id,
         "tags": tags[:64] or None,
-        **night.vector_of(ids),
     }
     return Unit(
         ids=() if before is not None else ids,

@@ -301,8 +301,8 @@ def lessons(night: Night) -> Units:
 
 
 def _practice(night: Night, practice: Practice) -> Unit:
-    fields = _fields_of_runs(night, practice, list(practice.draft().triggers))
-    fields |= {"tier": "procedural", "category": Category.PROCEDURE}
+    tags = list(practice.draft().triggers)
+    fields = _fields_of_runs(night, practice, tags, Category.PROCEDURE, "procedural")
     is_new = practice.known is None
     return Unit(
         prepared=[Prepared(practice_text(practice), fields)] if is_new else [],
@@ -314,8 +314,8 @@ def _practice(night: Night, practice: Practice) -> Unit:
 
 
 def _lesson(night: Night, lesson: Lesson) -> Unit:
-    fields = _fields_of_runs(night, lesson, list(lesson.applies_to))
-    fields |= {"tier": "semantic", "category": Category.PATTERN, "importance": 0.5}
+    fields = _fields_of_runs(night, lesson, list(lesson.applies_to), Category.PATTERN, "semantic")
+    fields["importance"] = 0.5
     return Unit(
         prepared=[Prepared(lesson.insight, fields, _RUN_GROWTH)],
         seen=len(lesson.evidence),
@@ -324,10 +324,11 @@ def _lesson(night: Night, lesson: Lesson) -> Unit:
     )
 
 
-def _fields_of_runs(night: Night, made: Practice | Lesson, tags: list[str]) -> dict[str, Any]:
-    """Whose the memory of some runs is, what triggers it, and its vector."""
-    whose = {"user_id": made.scope or None, "tags": tags or None}
-    fields = {**whose, **night.vector_of(made.evidence)}
+def _fields_of_runs(
+    night: Night, made: Practice | Lesson, tags: list[str], category: Category, tier: str
+) -> dict[str, Any]:
+    """The fields of the memory of some runs, and what triggers it."""
+    fields = {**night.fields_of(made.evidence, category, made.scope, tier), "tags": tags or None}
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -461,12 +462,7 @@ def rhythm(night: Night, cursor: int) -> Units:
             if not found:
                 yield Unit(seen=len(part))
                 continue
-            fields: dict[str, Any] = {
-                "tier": "semantic",
-                "category": Category.ENTITY,
-                "user_id": user or None,
-                **night.vector_of(part),
-            }
+            fields = night.fields_of(part, Category.ENTITY, user)
             yield Unit(
                 prepared=[Prepared(TIME_OF_DAY[0], fields)],
                 decide=decide,
@@ -530,7 +526,7 @@ def _grounded(night: Night, concept: int, name: str) -> Iterable[Unit]:
             },
         )
         stored = statistics_of(reader, [concept])
-        user = reader.owners([concept])[concept].scope or None
+        user = reader.owners([concept])[concept].scope
     figures = figures_of(name, known, night.config.knowledge.ground_from)
     old = {values["code"]: each for each, values in stored.items()}
     ids = [each.id for each in known]
@@ -549,12 +545,7 @@ def _grounded(night: Night, concept: int, name: str) -> Iterable[Unit]:
     if night.made + len(fresh) > night.sleep.new_memories:
         yield Unit(skipped={"memories of a cycle": len(fresh)})
         return
-    fields: dict[str, Any] = {
-        "tier": "semantic",
-        "category": Category.SUMMARY,
-        "user_id": user,
-        **night.vector_of(ids),
-    }
+    fields = night.fields_of(ids, Category.SUMMARY, user)
 
     def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
         living = [each for each in ids if each in reader.living(ids)]

@@ -232,6 +232,13 @@ class Night:
         centre = self.survey.vectors(list(sources)).sum(axis=0, dtype=np.float64)
         return {"vector": centre if np.abs(centre).max(initial=0.0) > 0.0 else None}
 
+    def fields_of(
+        self, sources: Sequence[int], category: Category, user: str | None, tier: str = "semantic"
+    ) -> dict[str, Any]:
+        """The fields of what is made of memories of a user."""
+        fields = {"tier": tier, "category": category, "user_id": user or None}
+        return {**fields, **self.vector_of(sources)}
+
     # -- what memories are --------------------------------------------------------------------
 
     def is_active(self, rows: Rows) -> Mask:

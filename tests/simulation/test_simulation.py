@@ -18,7 +18,7 @@ from spector.store.backup import copy as earlier
 from spector.store.core.store import Store
 from spector.store.opening import recovery as recover
 from spector.store.opening.reader import ReadStore
-from spector.write.writer import Writer
+from spector.write.context import WriteContext
 from tests.proof import Proof, seed
 from tests.simulation.runs import STEPS, Tally, live, simulate
 
@@ -101,7 +101,7 @@ def _ids_by_clock_only(monkeypatch: pytest.MonkeyPatch) -> None:
         tx.note_id(first + count - 1)
         return list(range(first, first + count))
 
-    monkeypatch.setattr(Writer, "claim_ids", claim)
+    monkeypatch.setattr(WriteContext, "claim_ids", claim)
 
 
 @pytest.mark.slow
