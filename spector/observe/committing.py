@@ -274,7 +274,7 @@ class Committer:
         """Tie a new memory to those of its scope that it belongs to."""
         series, reader = self.series, self.series.reader
         knowledge = {each.id for each in candidates if each.is_knowledge}
-        edges = list(self._gate_edges(record, decision))
+        edges = list(_gate_edges(record.id, decision))
         taken = {*decision.superseded, *decision.contradicted}
         if decision.relation is not None and decision.nearest is not None:
             taken.add(decision.nearest)
@@ -303,13 +303,6 @@ class Committer:
             edges += _of_model(record, others, unit.relations, taken)
         self.tie(edges)
         return edges
-
-    def _gate_edges(self, record: MemoryRecord, decision: Decision) -> Iterator[Edge]:
-        if decision.relation == "elaborates" and decision.nearest is not None:
-            yield gate_edge(record.id, decision.nearest, "elaborates", 1.0)
-        for kind in ("contradicts", "may_change"):
-            for each in decision.contradicted if kind == "contradicts" else decision.may_change:
-                yield gate_edge(record.id, each, kind, decision.confidence or 1.0)
 
     def tie(self, edges: Sequence[Edge]) -> None:
         """Write edges; one that is there keeps the greater confidence."""
@@ -376,17 +369,10 @@ def _of_model(
     for each, (kind, confidence) in sorted(relations.items()):
         if each not in others or each in taken:
             continue
-        source, target = new.id, each
+        ends = new.id, each
         if kind in ("related_to", "similar_to", "same_entity"):
-            source, target = min(source, target), max(source, target)
-        yield Edge(
-            source=source,
-            target=target,
-            kind=kind,
-            weight=confidence,
-            confidence=confidence,
-            origin="relate",
-        )
+            ends = min(ends), max(ends)
+        yield _edge(*ends, kind, confidence)
 
 
 def _with_utility(value: float) -> Any:
@@ -439,8 +425,6 @@ SAME_ENTITY, ELABORATES, RELATED = 0.7, 0.5, 0.4
 FOLLOWED: Final = 1.0
 #: in place of the number of a fact: what a message states in no fact
 MESSAGE: Final = -1
-#: memories that are compared at most
-MOST: Final = 20
 #: an entity that more memories mention ties none of them
 _MOST_MENTIONS: Final = 25
 #: entities that nearly every message mentions
@@ -465,7 +449,7 @@ def sharing(reader: KnowledgeReader, record_id: int) -> dict[int, int]:
         row["b"] for row in (reader.links("mention", a=few) if few else ()) if row["b"] != record_id
     )
     first = sorted(found.items(), key=lambda each: (-each[1], -each[0]))
-    return dict(first[:MOST])
+    return dict(first[:_MOST_RELATED])
 
 
 def related(
@@ -504,23 +488,32 @@ def followed(ids: Iterable[int]) -> Iterator[Edge]:
             yield _edge(one, other, "followed_by", FOLLOWED)
 
 
-def gate_edge(new: int, old: int, kind: str, confidence: float) -> Edge:
-    """An edge that the gate decided: ``elaborates``, ``may_change`` or ``contradicts``."""
-    source, target = (min(new, old), max(new, old)) if kind == "contradicts" else (new, old)
-    weight = ELABORATES if kind == "elaborates" else 1.0
+def _gate_edges(new: int, decision: Decision) -> Iterator[Edge]:
+    """The edges that the gate decided: ``elaborates``, ``contradicts`` and ``may_change``."""
+    sure = decision.confidence or 1.0
+    if decision.relation == "elaborates" and decision.nearest is not None:
+        yield _edge(new, decision.nearest, "elaborates", ELABORATES, origin="gate")
+    for old in decision.contradicted:
+        yield _edge(min(new, old), max(new, old), "contradicts", 1.0, sure, "gate")
+    for old in decision.may_change:
+        yield _edge(new, old, "may_change", 1.0, sure, "gate")
+
+
+def _edge(
+    source: int,
+    target: int,
+    kind: str,
+    weight: float,
+    confidence: float | None = None,
+    origin: str = "relate",
+) -> Edge:
     return Edge(
         source=source,
         target=target,
         kind=kind,
         weight=weight,
-        confidence=ELABORATES if kind == "elaborates" else confidence,
-        origin="gate",
-    )
-
-
-def _edge(source: int, target: int, kind: str, weight: float) -> Edge:
-    return Edge(
-        source=source, target=target, kind=kind, weight=weight, confidence=weight, origin="relate"
+        confidence=weight if confidence is None else confidence,
+        origin=origin,
     )
 
 
