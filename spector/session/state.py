@@ -306,6 +306,11 @@ class Zones:
         self._clock = clock
         self._counter = counter
         self._config = config
+        self._budgets: dict[Zone, int] = {
+            "system": config.system_tokens,
+            "active": config.active_tokens,
+            "staging": config.staging_tokens,
+        }
         self._lock = threading.Lock()
         self._items: dict[ItemId, ZoneItem] = {}
 
@@ -406,7 +411,7 @@ class Zones:
         """Tokens used, the budget, and the percentage of it, by zone."""
         out: dict[str, dict[str, float]] = {}
         for zone in _ZONES:
-            used, budget = sum(each.tokens for each in self.items(zone)), self._budget(zone)
+            used, budget = sum(each.tokens for each in self.items(zone)), self._budgets[zone]
             percent = round(100.0 * used / budget, 1) if budget else 0.0
             out[zone] = {"used": used, "budget": budget, "pct": percent}
         return out
@@ -427,7 +432,7 @@ class Zones:
         self, item_id: ItemId, zone: Zone, tokens: int, now: datetime
     ) -> list[ItemId] | None:
         """The items that make room for one, lowest score first; None when it cannot fit."""
-        budget = self._budget(zone)
+        budget = self._budgets[zone]
         if tokens > budget:
             return None
         others = [e for e in self._items.values() if e.zone == zone and e.item_id != item_id]
@@ -449,11 +454,6 @@ class Zones:
         hours = max(0.0, (now - item.last_accessed).total_seconds() / 3600)
         config = self._config
         return config.zone_importance * item.importance + config.zone_recency / (1 + hours)
-
-    def _budget(self, zone: Zone) -> int:
-        """How many tokens a zone has room for."""
-        tokens: int = getattr(self._config, f"{zone}_tokens")
-        return tokens
 
 
 def _item_id(value: object) -> ItemId:
