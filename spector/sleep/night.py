@@ -68,9 +68,10 @@ class Night:
     _columns: Strengths | None = field(default=None)
     _proposed_texts: set[tuple[str, str]] = field(default_factory=set)
 
-    @property
-    def sleep(self) -> SleepConfig:
-        return self.config.sleep
+    sleep: SleepConfig = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sleep = self.config.sleep
 
     @property
     def started_ms(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,12 +126,7 @@ def refuse_future_parents(drafts: Sequence[Draft], first_id: int) -> None:
 # Drafts of one store as columns, the form that records, rows and record images are made of.
 
 #: fields that stand beside a memory
-_BESIDE = frozenset({"key", "expires_ms", "expires_in_ms", "attachment"})
-
-
-def has_entries(drafts: Sequence[Draft]) -> bool:
-    """Whether a draft may have what stands beside its memory."""
-    return not _BESIDE.isdisjoint(set[str]().union(*map(vars, drafts)))
+BESIDE: Final = frozenset({"key", "expires_ms", "expires_in_ms", "attachment"})
 
 
 class Batch:

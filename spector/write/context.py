@@ -135,8 +135,10 @@ class WriteContext:
         """Stage new memories of a store, and return their records."""
         batch = Batch(drafts)
         encoded = self.encoded(store, batch, importance, ids, tiers, vectors, now_ms)
+        names = [tier.name for tier in tiers]
+        records = records_of(batch, ids, names, encoded.headers, now_ms)
         append_batch(tx, tiers, batch, ids, encoded, now_ms)
-        return records_of(batch, ids, [tier.name for tier in tiers], encoded.headers, now_ms)
+        return records
 
     def claim_ids(self, tx: Transaction, count: int, now_ms: int) -> list[int]:
         """Ids in the order of time, unique over all tiers, below 2**53 until the year 2248: the

@@ -24,10 +24,10 @@ from spector.store.payloads import make_tables, put_rows
 from spector.tiers import TierStore
 from spector.write import supersede
 from spector.write.append import (
+    BESIDE,
     KeyStore,
     Settler,
     Work,
-    has_entries,
     refuse_future_parents,
 )
 from spector.write.context import WriteContext, importance_of, vectors_of
@@ -378,8 +378,8 @@ class Writer:
         Args:
             then: called with the transaction and the ids before the commit.
         """
-        parts, clock = self.parts, self.parts.clock
-        if has_entries(drafts):
+        parts, clock, given = self.parts, self.parts.clock, set[str]().union(*map(vars, drafts))
+        if not BESIDE.isdisjoint(given):
             with store.exclusive():  # it may wait, so the clock is read afterwards
                 refuse_future_parents(drafts, parts.next_id(now_ms := clock.now_ms()))
                 work = Work(store, drafts, tiers, importance, vectors, to_name, now_ms, then)
@@ -387,7 +387,7 @@ class Writer:
         with store.exclusive(), store.transaction() as tx:
             ids = parts.claim_ids(tx, len(drafts), now_ms := clock.now_ms())
             refuse_future_parents(drafts, ids[0])
-            if any(draft.supersedes for draft in drafts):
+            if "supersedes" in given:
                 ends = supersede.endings(store, drafts, now_ms, parts.finder.find)
                 supersede.apply(tx, ends)
             for naming in to_name:
