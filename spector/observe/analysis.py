@@ -201,7 +201,8 @@ class Analyst:
     @cached_property
     def _fingerprint(self) -> str | None:
         """The embedder's; heads were trained on one."""
-        return getattr(self.vectors, "fingerprint", None)
+        found: str | None = getattr(self.vectors, "fingerprint", None)
+        return found
 
     def feel_again(self, work: Work, vector: NDArray[np.float32]) -> None:
         """Let the head judge the feeling of a message whose only statement has this vector.

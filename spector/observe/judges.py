@@ -10,7 +10,7 @@ from spector.errors import InvalidInputError, StoreClosedError
 from spector.messages import shown
 from spector.process import Operations
 from spector.providers import ChatModel, Detectors, Embedder
-from spector.records import Judgement, MemoryRecord, Statement
+from spector.records import Judge, Judgement, MemoryRecord, Statement
 
 if TYPE_CHECKING:
     from spector.observe.gate import Judging, Ordering
@@ -52,8 +52,9 @@ class Judges:
             from spector.observe.gate import Judging
             from spector.observe.models import LLMJudge
 
-            models = self.models()
-            judge = LLMJudge(models) if self._own is None and models is not None else self._own
+            judge: Judge | None = self._own
+            if judge is None and (models := self.models()) is not None:
+                judge = LLMJudge(models)
             assert judge is not None, "one of the two is there"
             self._made = Judging(judge, self._config.observe)
         return self._made

@@ -288,7 +288,7 @@ def retiring(
     }
     picked = rows["id"][chosen]
     users = dict(zip(picked.tolist(), rows["user"][chosen].tolist(), strict=True))
-    reasons = {"reason": why} if isinstance(why, str) else {"reasons": why}
+    reasons: dict[str, Any] = {"reason": why} if isinstance(why, str) else {"reasons": why}
     for unit in in_units(night, picked, None, skipped, **reasons):
         if erases:
             names = Counter(mark_of(night.memories.users[users[each]]) for each in unit.ids)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -218,7 +219,13 @@ class _Undo:
     def _was_woken(self, row: Any, flags: Sequence[int]) -> bool:
         """Whether the cycle put a memory to rest, and it rests again after it was woken by name."""
         rested = flags[1] & ~flags[0] & Flag.DORMANT and row["flags"] & Flag.DORMANT
-        return bool(rested) and int(row["last_access_s"]) > _started_s(self.rows)
+        return bool(rested) and int(row["last_access_s"]) > self._started_s
+
+    @cached_property
+    def _started_s(self) -> int:
+        """When the cycle of these changes began, in seconds."""
+        begun = [row["before"]["started_ms"] for row in self.rows if row["what"] == "cycle"]
+        return int(max(begun, default=0)) // 1000
 
     def _packed(self, row: dict[str, Any]) -> Iterator[Unit]:
         """Strengths that were kept together."""
@@ -238,12 +245,6 @@ class _Undo:
             return changed
 
         yield Unit(ids=before["id"].tolist(), alter=alter)
-
-
-def _started_s(rows: Sequence[dict[str, Any]]) -> int:
-    """When the cycle of these changes began, in seconds."""
-    begun = [row["before"]["started_ms"] for row in rows if row["what"] == "cycle"]
-    return int(max(begun, default=0)) // 1000
 
 
 def _kind(row: dict[str, Any]) -> str:

@@ -85,8 +85,9 @@ class WorkingTier(PartitionedTier):
         slab = self._slabs.get(tx)
         if slab is None:
             # a proxy: the tier keeps the slab as long as the transaction lives
-            parts = weakref.proxy(tx), row, *self._dead(row), self.capacity, self.users
-            slab = self._slabs[tx] = _Slab(*parts)
+            slab = self._slabs[tx] = _Slab(
+                weakref.proxy(tx), row, *self._dead(row), self.capacity, self.users
+            )
         new_ids = images[:, 8:16].copy().view("<u8")[:, 0].tolist()
         slots, evicted = slab.place(images, new_ids, users)
         for record_id in slab.removed:  # a slot that was not overwritten is in no ring
