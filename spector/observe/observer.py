@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -39,6 +39,7 @@ from spector.observe.gate import (
 )
 from spector.observe.importance import Rater
 from spector.observe.jobs import SessionMemory, Unit, Work, asked, facts_of, fields_of
+from spector.observe.judges import Judges
 from spector.observe.messages import Message
 from spector.observe.models import Models
 from spector.observe.resolving import heard, speaker_key
@@ -94,10 +95,15 @@ class Observer:
     clock: Clock
     config: Config
     updating: Updating
-    models: Models | None = None
-    judging: Judging | None = None
-    ordering: Ordering | None = None
+    judges: Judges
+    models: Models | None = field(init=False)
+    judging: Judging | None = field(init=False)
+    ordering: Ordering | None = field(init=False)
     relations: RelationDetector | None = None
+
+    def __post_init__(self) -> None:
+        judges = self.judges
+        self.models, self.judging, self.ordering = judges.models(), judges.own, judges.ordering()
 
     def observe(
         self,

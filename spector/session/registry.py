@@ -263,7 +263,7 @@ _COPIED = tuple(
 )
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Keeping:
     """What sessions may do to the store. Callers check that it may be written to.
 
