@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     )
     from spector.observe.gate.contradiction import veto
     from spector.observe.gate.decision import decide, decide_contradiction
-    from spector.observe.gate.judging import Judging, Ordering, judgement, stated, to_judge
+    from spector.observe.gate.judging import (
+        Judging,
+        Ordering,
+        RuleJudge,
+        judgement,
+        stated,
+        to_judge,
+    )
 
 
 __getattr__ = on_first_use(__name__)

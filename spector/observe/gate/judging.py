@@ -1,4 +1,4 @@
-"""Judges at the gate: any that was given, asked within limits, the rules, the offline model."""
+"""Judges at the gate: the rules as one of them, any other asked within limits, the offline model."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import Final, TypeVar
 from spector.clock import from_ms, to_ms
 from spector.config import ObserveConfig
 from spector.errors import EmbeddingError, ModelFileError, StoreClosedError
+from spector.language.observing import classify, substance_of, worth_of_words
+from spector.language.statements import USERS
 from spector.language.tables import common_share, language_of
 from spector.observe.gate.candidates import (
     Candidate,
@@ -40,6 +42,9 @@ T = TypeVar("T")
 _MOST: Final = 4
 #: how sure the rules are of what they do not doubt; the rest goes to "apart"
 _SURE: Final = 0.9
+#: content of what the filters keep, doubt and stop; substance of a text that is worth much
+_CONTENT: Final = {"keep": 0.95, "doubtful": 0.5, "empty": 0.05}
+_SUBSTANCE: Final = 10.0
 _OLD, _NEW = 1, 2
 
 
@@ -112,6 +117,32 @@ def to_judge(new: Incoming, candidates: Sequence[Candidate]) -> list[Candidate]:
         and not distrust(new, each)
     ]
     return sorted(near, key=lambda each: (-(each.likeness or 0.0), each.id))[:_MOST]
+
+
+class RuleJudge:
+    """The rules of the gate as a judge: what a message does to one older message."""
+
+    def __init__(self, config: ObserveConfig | None = None) -> None:
+        self._config = config or ObserveConfig()
+
+    def pairs(self, pairs: Sequence[tuple[Statement, Statement]]) -> list[PairVerdict]:
+        """One verdict for each (old, new)."""
+        return [_of_rules(decide(*_compared(old, new), self._config)) for old, new in pairs]
+
+    def messages(self, messages: Sequence[Statement]) -> list[MessageVerdict]:
+        """One verdict for each message."""
+        out = []
+        for each in messages:
+            worth = worth_of_words(each.text, is_own=(each.role or "user") in USERS)
+            out.append(
+                MessageVerdict(
+                    content=_CONTENT[worth.verdict],
+                    importance=min(1.0, substance_of(each.text) / _SUBSTANCE),
+                    kind=classify(each.text).kind,
+                    states=worth.verdict == "keep",
+                )
+            )
+        return out
 
 
 def judgement(
