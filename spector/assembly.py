@@ -65,7 +65,7 @@ from spector.tiers import Finder, TierRouter, TierStore, default_tiers
 if TYPE_CHECKING:
     from spector.exchange import Exchange, Vectors
     from spector.forgetting import Forgetting
-    from spector.observe import Judges, Observing
+    from spector.observe import Judges, Observing, Settler
 
 _Part = TypeVar("_Part")
 
@@ -293,16 +293,20 @@ def _make_parts(opened: list[OpenedStore], router: TierRouter, given: OpenOption
 
         return Judges(given.detectors, given.chat, embedder, operations, config)
 
+    @Later
+    def settler() -> Settler:
+        from spector.observe import Settler
+
+        return Settler(search.Neighbours(searcher()), config.observe, judges())
+
     @part
     def writer() -> write.Writer:
-        from spector.observe import Settling
 
         return write.Writer(
             context(),
             expect=searcher().expect,
             note_writes=note_writes,
-            # settles what new memories supersede where that is left open
-            settler=Settling(search.Neighbours(searcher()), config.observe, judges()),
+            settler=settler,
             keyed=write.KeyWriter(context()),
         )
 
@@ -424,25 +428,21 @@ def _make_parts(opened: list[OpenedStore], router: TierRouter, given: OpenOption
     @part
     def sessions() -> session.Sessions:
         keeping = session.Keeping(
-            router, finder, writer(), changer(), forgetter(), config, store.dim, gone
-        )
-        made = session.Sessions(
-            checked,
+            router,
+            finder,
+            writer(),
+            changer(),
+            forgetter(),
             config,
-            session.SessionTools(
-                promote=keeping.promote,
-                lasting=keeping.lasting,
-                strengthen=keeping.strengthen,
-                vectors_of=keeping.vectors_of,
-                may_write=lambda: given.mode != "r",
-                lasts=lambda tier: not router[tier].volatile,
-                exclusive=context().exclusive,
-                gone_users=keeping.gone_users,
-                wake=daemon().wake_now,
-                interrupt=daemon().interrupt,
-                associates=recaller().associates,
-            ),
+            store.dim,
+            gone,
+            may_write=lambda: given.mode != "r",
+            exclusive=context().exclusive,
+            wake=daemon().wake_now,
+            interrupt=daemon().interrupt,
+            associates=recaller().associates,
         )
+        made = session.Sessions(checked, config, keeping)
         context().watchers.add(made.forget)
         context().watchers.add_whole(made.forget_whole)
         sleeper().hear_of_tags(made.drop_expired_tags)
@@ -458,23 +458,26 @@ def _make_parts(opened: list[OpenedStore], router: TierRouter, given: OpenOption
 
     @part
     def observing() -> Observing:
-        from spector.observe import Observing
+        from spector.observe import Analyst, Comparer, Observer, Observing, Rater
 
+        extractor = providers.own_extractor(given.fact_extractor)
         return Observing(
-            series=series(),
-            neighbours=search.Neighbours(searcher()),
-            reinforcing=changer().reinforcing,
+            observer=Observer(
+                series=series(),
+                comparer=Comparer(search.Neighbours(searcher()), config.observe),
+                analyst=Analyst(config.observe, embedder, extractor, given.detectors),
+                rater=Rater(config.observe, given.importance),
+                reinforcing=changer().reinforcing,
+                clock=checked,
+                config=config,
+                updating=updater().merge,
+                judges=judges(),
+                relations=given.detectors.relations,
+            ),
             session=lambda *key: sessions().state(
                 session.SessionKey(*key), providers.token_counter(None)
             ),
-            embedder=embedder,
-            scorer=given.importance,
-            clock=checked,
             config=config,
-            updating=updater().merge,
-            extractor=providers.own_extractor(given.fact_extractor),
-            detectors=given.detectors,
-            judges=judges(),
         )
 
     @part

@@ -440,7 +440,7 @@ class Verbs(Faceted):
             InvalidInputError: a text without words, or something else.
         """
         self._parts.access.ensure()
-        return self._parts.observing.judge(old, new)
+        return self._parts.judges.judgement(old, new)
 
     @verb
     def hot(

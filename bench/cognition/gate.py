@@ -19,17 +19,10 @@ from bench.data import data_root, json_lines
 from bench.recall.sets import load
 from spector.language.cues import need_gate
 from spector.language.statements import is_question
-from spector.observe.gate import (
-    Decision,
-    Incoming,
-    Wording,
-    candidate_of,
-    decide,
-    same_particulars,
-    statements_in,
-)
+from spector.language.worth import Wording, same_particulars
+from spector.observe.gate import Incoming, candidate_of, decide, statements_in
 from spector.providers import MiniLMEmbedder
-from spector.records import MemoryRecord
+from spector.records import Decision, MemoryRecord
 
 __all__ = ["gate_rows", "near_duplicates"]
 

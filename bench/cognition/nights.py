@@ -126,7 +126,7 @@ def guarded(memory: Memory) -> dict[str, set[Any]]:
     from spector.knowledge import is_single_valued
 
     active = {each.id for each in memory.records(include=[])}
-    with memory._parts.sleeper._survey.knowledge() as reader:
+    with memory._parts.sleeper.survey.knowledge() as reader:
         observed = reader.payloads(sorted(active), "observed")
         facts = reader.facts(holds=1)
         sources = reader.sources([row["id"] for row in facts])

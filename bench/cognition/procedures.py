@@ -162,7 +162,7 @@ def _store(memory: spector.Memory, run: dict[str, Any]) -> None:
 def _choice(memory: spector.Memory, instruction: str, last: dict[str, Any]) -> str:
     """The nearest run that succeeded, else the last one."""
     hits = memory.recall(instruction, k=30)
-    with memory._parts.sleeper._survey.knowledge() as reader:
+    with memory._parts.sleeper.survey.knowledge() as reader:
         details = reader.payloads([each.id for each in hits], "episode")
     known = [details[each.id] for each in hits if each.id in details]
     return next((each["run_id"] for each in known if each["success"]), _name(last))

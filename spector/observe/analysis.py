@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -40,9 +41,10 @@ from spector.language.observing import (
 )
 from spector.language.statements import own_words, shorten_quotations
 from spector.language.tables import in_languages, language_of
+from spector.language.worth import Wording, is_event
 from spector.layout import Category
 from spector.observe.detecting import Resolved, feeling_of, names_of
-from spector.observe.gate import Incoming, Wording, is_event, name_of_speaker
+from spector.observe.gate import Incoming, name_of_speaker
 from spector.observe.jobs import Moves, Unit, Work, asked
 from spector.observe.messages import Message
 from spector.observe.resolving import (
@@ -60,8 +62,6 @@ from spector.observe.resolving import (
 from spector.process import elsewhere
 from spector.providers import Detectors, FactExtractor, embedded
 from spector.records import MessageVerdict, Reference
-
-__all__ = ["Analyst", "reclass"]
 
 _NONE: Final = Detectors()
 #: whose wish to have something remembered counts
@@ -82,6 +82,7 @@ _MOST_READ: Final = 65_536
 _SILENT: Final = frozenset(("system_content", "prompt_injection", "code", "echo", "unwanted"))
 
 
+@dataclass(eq=False)
 class Analyst:
     """Reads messages; it knows no memory.
 
@@ -91,19 +92,10 @@ class Analyst:
         detectors: the caller's own; where none is given, or one fails, the rules decide.
     """
 
-    def __init__(
-        self,
-        config: ObserveConfig,
-        vectors: Any = None,
-        extractor: FactExtractor | None = None,
-        detectors: Detectors = _NONE,
-    ) -> None:
-        self._config = config
-        #: the caller's own, which reads statements
-        self.extractor = extractor
-        self._detectors = detectors
-        self._vectors = vectors
-        self._fingerprint: str | None = getattr(vectors, "fingerprint", None)
+    config: ObserveConfig
+    vectors: Any = None
+    extractor: FactExtractor | None = None
+    detectors: Detectors = _NONE
 
     def read(
         self,
@@ -138,10 +130,10 @@ class Analyst:
         def read() -> Work:
             out.turn_before = turn_before(out.referents, message, before[0])
             out.filter = None if force or message.is_call else stopped or self._stopped(out, worth)
-            if out.filter == "prompt_injection" and self._config.on_injection == "quarantine":
+            if out.filter == "prompt_injection" and self.config.on_injection == "quarantine":
                 out.kind, out.quarantined, out.filter = "injection", True, None
             if out.filter is None:
-                quoted = shorten_quotations(message.text, self._config.max_quoted)
+                quoted = shorten_quotations(message.text, self.config.max_quoted)
                 out.message = replace(message, text=quoted)
                 self._describe(out)
                 out.units = self._units(out, out.referents, self._stated(out))
@@ -152,7 +144,7 @@ class Analyst:
                 out.referents = after_turn(referents, message)
             return out
 
-        return in_languages(self._config.language, read)
+        return in_languages(self.config.language, read)
 
     def _tie(self, out: Work, before: str) -> None:
         """Give the first statement of a message what it answers or corrects. A correction of one
@@ -181,7 +173,7 @@ class Analyst:
         units: list[Unit] = []
         asked: list[ToName] = []
         for work in works:
-            if self._detectors.entities is not None and "entities" not in work.fallbacks:
+            if self.detectors.entities is not None and "entities" not in work.fallbacks:
                 continue
             words = 0
             for unit in work.units:
@@ -192,7 +184,7 @@ class Analyst:
                 asked.append(replace(one, is_seen=words < MOST_WORDS))
                 units.append(unit)
                 words += len(split_words(text)) if words < MOST_WORDS else 0
-        found = heard_in(asked, self._vectors)
+        found = heard_in(asked, self.vectors)
         for unit, own in zip(units, found, strict=True):
             unit.unnamed = None
             unit.reading = replace(unit.reading, mentions=self._fewest(own.mentions))
@@ -204,22 +196,28 @@ class Analyst:
                 unit.reading = with_facts(unit.reading, facts)
         for work in works:
             named = dict.fromkeys(entity for unit in work.units for entity in unit.entities)
-            work.entities = tuple(named)[: self._config.max_entities] or work.entities
+            work.entities = tuple(named)[: self.config.max_entities] or work.entities
+
+    @cached_property
+    def _fingerprint(self) -> str | None:
+        """The embedder's; heads were trained on one."""
+        found: str | None = getattr(self.vectors, "fingerprint", None)
+        return found
 
     def feel_again(self, work: Work, vector: NDArray[np.float32]) -> None:
         """Let the head judge the feeling of a message whose only statement has this vector.
 
         It says nothing for an embedder that it was not trained on, or where a detector has.
         """
-        if self._detectors.emotion is not None and "emotion" not in work.fallbacks:
+        if self.detectors.emotion is not None and "emotion" not in work.fallbacks:
             return
-        head = load_head(getattr(self._vectors, "fingerprint", None))
+        head = load_head(self._fingerprint)
         if head is not None:
             work.emotion = emotion_in(
                 work.message.text,
                 vector=vector,
                 head=head,
-                exclamation=self._config.exclamation,
+                exclamation=self.config.exclamation,
             )
 
     def worths(self, messages: Sequence[Message]) -> list[Worth]:
@@ -232,25 +230,25 @@ class Analyst:
                 for each in messages
             ]
 
-        worths = in_languages(self._config.language, by_rules)
+        worths = in_languages(self.config.language, by_rules)
         unsure = [n for n, each in enumerate(worths) if each.verdict == "unsure"]
         texts = [messages[n].text[:MOST_CHARS] for n in unsure]
         vectors: Sequence[NDArray[np.float32] | None] = [None] * len(texts)
         if texts and head_for(self._fingerprint).fingerprint:
-            vectors = list(embedded(self._vectors, texts))
+            vectors = list(embedded(self.vectors, texts))
 
         def by_heads() -> list[Worth]:
             for n, text, vector in zip(unsure, texts, vectors, strict=True):
                 worths[n] = judged(worths[n], text, vector, self._fingerprint)
             return worths
 
-        return in_languages(self._config.language, by_heads)
+        return in_languages(self.config.language, by_heads)
 
     def worth_of_rest(self, message: Message) -> Worth:
         """The worth of what a message says beside an echo: no head is asked about it."""
         is_own = message.data_source not in MACHINES
         found = in_languages(
-            self._config.language, lambda: worth_keeping(message.text, is_own=is_own)
+            self.config.language, lambda: worth_keeping(message.text, is_own=is_own)
         )
         return Worth("doubtful", found.reason) if found.verdict == "unsure" else found
 
@@ -293,7 +291,7 @@ class Analyst:
 
     def _describe(self, out: Work) -> None:
         """Class, feeling and names of the whole message."""
-        message, config = out.message, self._config
+        message, config = out.message, self.config
         text = message.text[:_MOST_READ]
         reading = self._read(out, text)[0]
         named = [(name, kind) for name, kind in reading.mentions if kind not in ("user", "agent")]
@@ -306,7 +304,7 @@ class Analyst:
         )
         out.category = self._category(found.kind, text, out.event_ms, reading)
         out.emotion = emotion_in(text, exclamation=config.exclamation)
-        detector = self._detectors.emotion
+        detector = self.detectors.emotion
         if detector is not None and not out.quarantined:
             felt = asked(
                 out, "emotion", lambda: feeling_of(elsewhere(detector.detect, message.text))
@@ -318,10 +316,10 @@ class Analyst:
     def _units(
         self, out: Work, known: Referents, statements: Sequence[Statement] | None
     ) -> list[Unit]:
-        message, config = out.message, self._config
+        message, config = out.message, self.config
         if out.quarantined:
             return [self._unit(out, _whole(message.text), ())]
-        if (resolver := self._detectors.references) is not None:
+        if (resolver := self.detectors.references) is not None:
             known = Resolved(known.turns, resolver=resolver, work=out)
         spans = (
             cut(message.text, config.max_chars)
@@ -374,7 +372,7 @@ class Analyst:
             out, formed.said, formed.references, own, formed.start, formed.subject
         )
         text, raw = formed.text, None
-        if self._config.rewrite and not out.quarantined:
+        if self.config.rewrite and not out.quarantined:
             text, raw = self._rewritten(out, formed)
         given = message.fields.get("category")
         category = self._category(out.kind, formed.said, out.event_ms, reading)
@@ -384,7 +382,7 @@ class Analyst:
             work=out,
             text=text,
             said=formed.said,
-            raw=raw if self._config.keep_raw else None,
+            raw=raw if self.config.keep_raw else None,
             notes=formed.notes if raw is None else (),
             references=formed.references,
             category=category if given is None else given,
@@ -409,7 +407,7 @@ class Analyst:
         role = "Assistant" if message.data_source == "assistant_message" else "User"
         plain_text = resolved(formed.said, formed.references, formed.start, formed.subject)[0]
         made = rewritten(plain_text, message.speaker or role)
-        made = shortened(made, self._config.max_rewritten_chars)
+        made = shortened(made, self.config.max_rewritten_chars)
         return (made, formed.said) if made != formed.said else (formed.text, None)
 
     def _read(
@@ -456,7 +454,7 @@ class Analyst:
 
     def _named(self, out: Work, reading: Reading, text: str) -> Reading:
         """A reading with the names that a detector finds."""
-        extractor = self._detectors.entities
+        extractor = self.detectors.entities
         if extractor is None or out.quarantined or "entities" in out.fallbacks:
             return reading
         found = asked(out, "entities", lambda: names_of(elsewhere(extractor.entities, text), text))
@@ -467,14 +465,14 @@ class Analyst:
 
     def _fewest(self, mentions: Mapping[tuple[str, str], int]) -> dict[tuple[str, str], int]:
         """As many mentions as a message may have."""
-        return dict(list(mentions.items())[: self._config.max_entities])
+        return dict(list(mentions.items())[: self.config.max_entities])
 
     def _category(self, kind: str, text: str, event_ms: int, reading: Reading) -> Category:
         if kind in _CATEGORIES:
             return _CATEGORIES[kind]
         if kind != "entity":
             return Category.OTHER
-        if self._config.entity_by == "mention" or says_who(reading):
+        if self.config.entity_by == "mention" or says_who(reading):
             return Category.ENTITY
         return Category.EVENT if is_event(Wording(text, event_ms)) else Category.OTHER
 

@@ -6,33 +6,31 @@ statements before have written in the same commit.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import itertools
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from spector.clock import from_ms
-from spector.config import Config
+from spector.config import Config, KnowledgeConfig
 from spector.knowledge import (
     DESCRIBING,
     Changes,
     KnowledgeReader,
     New,
+    facts_of_alone,
     plan_reading,
 )
+from spector.language.frames import Statement
+from spector.language.words import analyse, folded, is_stop
 from spector.layout import Flag
-from spector.observe.gate import Candidate, Decision, Made, candidate_of, decide
+from spector.observe.gate import Candidate, Made, candidate_of, decide
 from spector.observe.importance import Rater
 from spector.observe.jobs import SessionMemory, Unit
-from spector.observe.relating import (
-    MESSAGE,
-    content_of,
-    gate_edge,
-    heirs_of,
-    related,
-    sharing,
-)
 from spector.observe.resolving import is_retold
 from spector.records import (
+    Decision,
     Edge,
     Importance,
     MemoryRecord,
@@ -40,9 +38,7 @@ from spector.records import (
     complete,
     details_of,
 )
-from spector.write import Change, Series
-
-__all__ = ["Committer", "UpdateNeeded", "put_details", "strengthened"]
+from spector.write import Change, Series, growing
 
 
 class UpdateNeeded(Exception):  # noqa: N818 - it hands on a decision, and is no error
@@ -277,7 +273,7 @@ class Committer:
         """Tie a new memory to those of its scope that it belongs to."""
         series, reader = self.series, self.series.reader
         knowledge = {each.id for each in candidates if each.is_knowledge}
-        edges = list(self._gate_edges(record, decision))
+        edges = list(_gate_edges(record.id, decision))
         taken = {*decision.superseded, *decision.contradicted}
         if decision.relation is not None and decision.nearest is not None:
             taken.add(decision.nearest)
@@ -307,13 +303,6 @@ class Committer:
         self.tie(edges)
         return edges
 
-    def _gate_edges(self, record: MemoryRecord, decision: Decision) -> Iterator[Edge]:
-        if decision.relation == "elaborates" and decision.nearest is not None:
-            yield gate_edge(record.id, decision.nearest, "elaborates", 1.0)
-        for kind in ("contradicts", "may_change"):
-            for each in decision.contradicted if kind == "contradicts" else decision.may_change:
-                yield gate_edge(record.id, each, kind, decision.confidence or 1.0)
-
     def tie(self, edges: Sequence[Edge]) -> None:
         """Write edges; one that is there keeps the greater confidence."""
         known = _known(self.series.reader, edges)
@@ -335,9 +324,10 @@ class Committer:
             self.captured.append((session, captured))
             living = self.series.living(captured)
             factor = self.config.observe.capture_factor
+            grow = growing(factor, self.config.max_stability_days)
             for each in captured:
                 if each in living:
-                    self.series.change(each, _growing(factor, self.config.max_stability_days))
+                    self.series.change(each, grow)
             unit.captured = captured
         self.made[record.id] = session
         tagged = session.note_stored(record, unit.ready.vector, entry_id=unit.work.entry_id)
@@ -378,30 +368,15 @@ def _of_model(
     for each, (kind, confidence) in sorted(relations.items()):
         if each not in others or each in taken:
             continue
-        source, target = new.id, each
+        ends = new.id, each
         if kind in ("related_to", "similar_to", "same_entity"):
-            source, target = min(source, target), max(source, target)
-        yield Edge(
-            source=source,
-            target=target,
-            kind=kind,
-            weight=confidence,
-            confidence=confidence,
-            origin="relate",
-        )
+            ends = min(ends), max(ends)
+        yield _edge(*ends, kind, confidence)
 
 
 def _with_utility(value: float) -> Any:
     def change(header: Any, _: MemoryRecord) -> bool:
         header["utility"] = value
-        return True
-
-    return change
-
-
-def _growing(factor: float, most: float) -> Any:
-    def change(header: Any, _: MemoryRecord) -> bool:
-        header["stability_days"] = min(float(header["stability_days"]) * factor, most)
         return True
 
     return change
@@ -438,3 +413,133 @@ def strengthened(reinforce: Change, header: Any, record: MemoryRecord) -> bool:
     """A use that helped, which wakes a dormant memory."""
     header["flags"] = int(header["flags"]) & ~int(Flag.DORMANT)
     return bool(reinforce(header, record))
+
+
+# Relations of a new memory: to what it shares names and words with, and to what was said before.
+#
+# One edge a pair: two shared entities, else words in common and an entity, else words of one category
+# (Cognitive Memory v9).
+
+SAME_ENTITY, ELABORATES, RELATED = 0.7, 0.5, 0.4
+FOLLOWED: Final = 1.0
+#: in place of the number of a fact: what a message states in no fact
+MESSAGE: Final = -1
+#: an entity that more memories mention ties none of them
+_MOST_MENTIONS: Final = 25
+#: entities that nearly every message mentions
+_PERSONS: Final = ("user", "agent")
+
+
+def content_of(text: str) -> frozenset[str]:
+    """The stems of a text's words, without those that only tie others together."""
+    return frozenset(each for each in analyse(text).words if not is_stop(each))
+
+
+def sharing(reader: KnowledgeReader, record_id: int) -> dict[int, int]:
+    """Memories that mention the same entities, and how many of them; the newest at most.
+
+    An entity that many memories mention ties none.
+    """
+    items = reader.items({row["a"] for row in reader.links("mention", b=[record_id])})
+    entities = {each for each, row in items.items() if row["json"]["type"] not in _PERSONS}
+    counts = reader.mention_counts(entities)
+    few = [each for each in sorted(entities) if 1 < counts[each] <= _MOST_MENTIONS]
+    found: Counter[int] = Counter(
+        row["b"] for row in (reader.links("mention", a=few) if few else ()) if row["b"] != record_id
+    )
+    first = sorted(found.items(), key=lambda each: (-each[1], -each[0]))
+    return dict(first[:_MOST_RELATED])
+
+
+def related(
+    new: MemoryRecord,
+    words: frozenset[str],
+    others: Mapping[int, MemoryRecord],
+    shared: Mapping[int, int],
+    taken: Collection[int],
+    config: KnowledgeConfig,
+) -> Iterator[Edge]:
+    """The edges from a new memory to others of its scope, one each.
+
+    Args:
+        words: content of the new one. shared: memory -> entities in common.
+        taken: memories that are tied to it already.
+    """
+    for each, other in others.items():
+        if each in taken or each == new.id or other.user_id != new.user_id:
+            continue
+        common = shared.get(each, 0)
+        if common >= config.same_entity:
+            yield _edge(min(each, new.id), max(each, new.id), "same_entity", SAME_ENTITY)
+            continue
+        said = content_of(other.text)
+        overlap = len(words & said) / max(1, len(words | said))
+        if overlap > config.elaborates_overlap and common:
+            yield _edge(new.id, each, "elaborates", ELABORATES)
+        elif overlap > config.related_overlap and other.category == new.category:
+            yield _edge(min(each, new.id), max(each, new.id), "related_to", RELATED)
+
+
+def followed(ids: Iterable[int]) -> Iterator[Edge]:
+    """The edges from each of some memories to the next."""
+    for one, other in itertools.pairwise(ids):
+        if one != other:
+            yield _edge(one, other, "followed_by", FOLLOWED)
+
+
+def _gate_edges(new: int, decision: Decision) -> Iterator[Edge]:
+    """The edges that the gate decided: ``elaborates``, ``contradicts`` and ``may_change``."""
+    sure = decision.confidence or 1.0
+    if decision.relation == "elaborates" and decision.nearest is not None:
+        yield _edge(new, decision.nearest, "elaborates", ELABORATES, origin="gate")
+    for old in decision.contradicted:
+        yield _edge(min(new, old), max(new, old), "contradicts", 1.0, sure, "gate")
+    for old in decision.may_change:
+        yield _edge(new, old, "may_change", 1.0, sure, "gate")
+
+
+def _edge(
+    source: int,
+    target: int,
+    kind: str,
+    weight: float,
+    confidence: float | None = None,
+    origin: str = "relate",
+) -> Edge:
+    return Edge(
+        source=source,
+        target=target,
+        kind=kind,
+        weight=weight,
+        confidence=weight if confidence is None else confidence,
+        origin=origin,
+    )
+
+
+def heirs_of(
+    reader: KnowledgeReader,
+    living: Callable[[Collection[int]], Mapping[int, MemoryRecord]],
+    gone: Sequence[int],
+    facts: Sequence[Statement],
+) -> dict[int, list[int]]:
+    """Facts that only superseded memories state, by what takes their place.
+
+    That is the new fact of the same predicate, by its number, else ``MESSAGE``.
+
+    Args:
+        living: looks memories up.
+        gone: the superseded memories. facts: what the message states.
+    """
+    out: dict[int, list[int]] = {}
+
+    def ended(ids: Collection[int]) -> set[int]:
+        return {*ids} - {each for each, record in living(ids).items() if not record.superseded}
+
+    alone = facts_of_alone(reader, gone, ended)
+    found = living(sorted(alone))
+    known = {(folded(each.subject), folded(each.predicate)): n for n, each in enumerate(facts)}
+    for row in reader.facts(id=sorted(alone), holds=1) if alone else ():
+        if not (found[row["id"]].pinned or found[row["id"]].immutable):
+            n = known.get((row["subject"], row["predicate"]), MESSAGE)
+            out.setdefault(n, []).append(row["id"])
+    return out

@@ -17,8 +17,6 @@ from spector.process import elsewhere
 from spector.providers import CoreferenceResolver, RelationDetector
 from spector.records import Emotion, Reference
 
-__all__ = ["Resolved", "feeling_of", "names_of", "relate"]
-
 _MOST_NAME: Final = 120
 _KINDS: Final = ("related_to", "similar_to", "same_entity", "elaborates", "causes", "supports")
 #: type of an entity as others may name it -> as it is kept

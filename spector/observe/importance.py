@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from spector.config import ObserveConfig
 from spector.language.words import plain
-from spector.observe.gate import Candidate, Decision, cosines
+from spector.observe.gate import Candidate, cosines
 from spector.observe.jobs import Unit, asked
-from spector.records import Importance
-
-__all__ = ["Channels", "Rater", "by_channels", "by_text", "priority_of"]
+from spector.providers import ImportanceScorer
+from spector.records import Decision, Importance
+from spector.write import scored
 
 #: how much each class of message promises
 _PRIOR: Final = {
@@ -166,25 +166,25 @@ def _clamp(value: float, low: float = 0.0, high: float = 1.0) -> float:
     return min(high, max(low, value))
 
 
+@dataclass(eq=False)
 class Rater:
     """Rates statements.
 
     Args:
-        score: the caller's importance of a draft; None for the formula of the configuration.
+        scorer: the caller's own; None for the formula of the configuration.
     """
 
-    def __init__(self, config: ObserveConfig, score: Callable[[Any], float] | None = None) -> None:
-        self._config = config
-        self._score = score
+    config: ObserveConfig
+    scorer: ImportanceScorer | None = None
 
     def ask(self, unit: Unit) -> None:
         """Ask the caller's scorer, with no lock held; where it fails, the formula decides."""
-        score, draft = self._score, unit.ready.draft
-        if score is not None and draft.importance is None:
-            unit.scored = asked(unit.work, "importance", lambda: float(score(draft)))
+        scorer, draft = self.scorer, unit.ready.draft
+        if scorer is not None and draft.importance is None:
+            unit.scored = asked(unit.work, "importance", lambda: scored(scorer, draft))
 
     def rate(self, unit: Unit, candidates: Sequence[Candidate], decision: Decision) -> Importance:
-        work, observe = unit.work, self._config
+        work, observe = unit.work, self.config
         changed = decision.action == "supersede" or decision.relation == "contradicts"
         near = [
             (each.likeness, each.record.utility) for each in candidates if each.likeness is not None
@@ -220,7 +220,7 @@ class Rater:
             return unit.scored
         if unit.work.doubt:
             return _DOUBTFUL
-        if self._config.importance == "ucma":
+        if self.config.importance == "ucma":
             composite = by_text(message.text, message.data_source)
         return composite if unit.judged is None else unit.judged
 

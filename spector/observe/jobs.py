@@ -30,8 +30,6 @@ from spector.records import (
 )
 from spector.write import Ready
 
-__all__ = ["SessionMemory", "Unit", "Work", "asked", "facts_of", "fields_of"]
-
 T = TypeVar("T")
 #: places in a text with names in place of pronouns, and how far what is behind them was moved
 Moves: TypeAlias = list[tuple[int, int]]

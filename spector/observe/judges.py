@@ -3,21 +3,19 @@ beside the offline model."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spector.config import Config
 from spector.errors import InvalidInputError, StoreClosedError
 from spector.messages import shown
 from spector.process import Operations
 from spector.providers import ChatModel, Detectors, Embedder
-from spector.records import Judgement, MemoryRecord, Statement
+from spector.records import Judge, Judgement, MemoryRecord, Statement
 
 if TYPE_CHECKING:
     from spector.observe.gate import Judging, Ordering
     from spector.observe.models import Models
 
-__all__ = ["Judges"]
 
 _TASK = "observation"
 #: how fingerprints of the offline embedder begin
@@ -51,20 +49,23 @@ class Judges:
     def judging(self) -> Judging | None:
         """What is asked beside the rules; None for nothing."""
         if self._made is None and (self._own is not None or self._chat is not None):
-            judge: Any = self._own
-            if judge is None:
-                judge = import_module("spector.observe.models").LLMJudge(self.models())
-            observe = self._config.observe
-            gate = import_module("spector.observe.gate")
-            made: Judging = gate.Judging(judge, observe.judge_timeout_s, observe)
-            self._made = made
+            from spector.observe.gate import Judging
+            from spector.observe.models import LLMJudge
+
+            judge: Judge | None = self._own
+            if judge is None and (models := self.models()) is not None:
+                judge = LLMJudge(models)
+            assert judge is not None, "one of the two is there"
+            self._made = Judging(judge, self._config.observe)
         return self._made
 
     def ordering(self) -> Ordering | None:
         """The offline model, where its embedder is used and no judge of the caller's; else None."""
         if self._ordering is None and self._is_chosen:
-            gate, providers = map(import_module, ("spector.observe.gate", "spector.providers"))
-            self._ordering = gate.Ordering(providers.ChangeModel())
+            from spector.observe.gate import Ordering
+            from spector.providers import ChangeModel
+
+            self._ordering = Ordering(ChangeModel())
         return self._ordering
 
     @property
@@ -87,13 +88,15 @@ class Judges:
         """The chat model that reads messages; None for none."""
         if self._chat is None:
             return None
-        made: Models = import_module("spector.observe.models").Models(self._chat, self._operations)
-        return made
+        from spector.observe.models import Models
+
+        return Models(self._chat, self._operations)
 
     def judgement(self, old: str | Statement, new: str | Statement) -> Judgement:
         """What becomes of two statements; see ``Memory.judge``."""
+        from spector.observe.gate import judgement
+
         first, second = _statement(old, "old"), _statement(new, "new")
-        rules = import_module("spector.observe.gate").RuleJudge(self._config.observe)
         judging, found, failure = self.judging(), None, ""
         if judging is not None:
             try:
@@ -102,8 +105,7 @@ class Judges:
                 raise
             except Exception as error:  # any judge may fail in any way: it is reported
                 failure = str(error) or type(error).__name__
-        made: Judgement = rules.judgement(first, second, found, failure, self.ordering())
-        return made
+        return judgement(self._config.observe, first, second, found, failure, self.ordering())
 
     def says_the_same(self, one: MemoryRecord, other: MemoryRecord) -> bool:
         """Whether two memories that rules take for the same are so.

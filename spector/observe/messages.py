@@ -28,8 +28,6 @@ from spector.messages import reading, shown
 from spector.observe.gate import data_source_of, name_of_speaker, speaker_of
 from spector.records import Episode
 
-__all__ = ["DATA_SOURCES", "Message", "message_of"]
-
 #: classes of origins, and the role that says so of a message without one
 DATA_SOURCES: Final[Mapping[str, str | None]] = {
     "user_message": None,

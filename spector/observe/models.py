@@ -10,7 +10,7 @@ import itertools
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from spector.errors import LLMError
@@ -21,8 +21,6 @@ from spector.language.statements import own_words, person_of
 from spector.process import Operations
 from spector.providers import ChatModel, Fact, estimated_tokens, quoted
 from spector.records import RELATIONS, LLMUsage, MessageVerdict, PairVerdict, Statement
-
-__all__ = ["Answer", "LLMJudge", "Models"]
 
 _CLASSES: Final = "correction rule preference decision plan fact other".split()
 _MOST_FACTS: Final = 20
@@ -52,44 +50,38 @@ _PREDICATE: Final = re.compile(r"[^\W\d_]+(?:_[^\W_]+){0,4}")
 _MOST_PREDICATE: Final = 40
 
 
+@dataclass(eq=False)
 class Answer:
     """What a model says of a message; every part raises an LLMError if it cannot be."""
 
-    def __init__(
-        self,
-        found: Mapping[str, Any],
-        message: Statement,
-        parts: Sequence[tuple[str, Sequence[Statement]]],
-        model_id: str,
-    ) -> None:
-        self._found = found
-        self._message = message
-        self._parts = parts
-        self._model_id = model_id
+    found: Mapping[str, Any]
+    message: Statement
+    parts: Sequence[tuple[str, Sequence[Statement]]]
+    model_id: str
 
     def kind(self) -> str:
         """The class of the message."""
-        named = self._found.get("class")
+        named = self.found.get("class")
         if named not in _CLASSES:
             raise _nonsense("another class")
         return str(named)
 
     def importance(self) -> float:
         """How much the message matters, 0..1."""
-        return _share(self._found.get("importance"), "importance")
+        return _share(self.found.get("importance"), "importance")
 
     def has_content(self) -> bool:
         """Whether the message has anything that could be asked for."""
-        if not isinstance(found := self._found.get("content"), bool):
+        if not isinstance(found := self.found.get("content"), bool):
             raise _nonsense("no yes or no as content")
         return found
 
     def facts(self) -> list[list[Triple]]:
         """What each part states; all of its values, and subjects, are words of the message."""
-        listed = self._found.get("facts")
+        listed = self.found.get("facts")
         if not isinstance(listed, list) or len(listed) > _MOST_FACTS:
             raise _nonsense("no list of facts, or a long one")
-        out: list[list[Triple]] = [[] for _ in self._parts]
+        out: list[list[Triple]] = [[] for _ in self.parts]
         for each in listed:
             n, said = self._fact(each)
             out[n].append(said)
@@ -104,12 +96,12 @@ class Answer:
         predicate = "_".join(predicate.lower().split())
         if len(predicate) > _MOST_PREDICATE or not _PREDICATE.fullmatch(predicate):
             raise _nonsense("a predicate that is none")
-        name = self._message.speaker or "user"
+        name = self.message.speaker or "user"
         if subject.lower() in (name.lower(), "i", "user"):
-            subject = person_of(self._message.role, self._message.speaker) or "user"
-        elif not any(_place(subject, text) for text, _ in self._parts):
+            subject = person_of(self.message.role, self.message.speaker) or "user"
+        elif not any(_place(subject, text) for text, _ in self.parts):
             raise _nonsense("a fact about words that are not in the message")
-        for n, (text, _) in enumerate(self._parts):
+        for n, (text, _) in enumerate(self.parts):
             if span := _place(value, own_words(text)):
                 fact = Fact(subject, predicate, value, 0.6, span=span)
                 if is_hedged(text):
@@ -120,8 +112,8 @@ class Answer:
 
     def verdicts(self) -> list[PairVerdict]:
         """One for each older statement, in the order in which they were shown."""
-        count = sum(len(olds) for _, olds in self._parts)
-        listed = self._found.get("verdicts", [] if not count else None)
+        count = sum(len(olds) for _, olds in self.parts)
+        listed = self.found.get("verdicts", [] if not count else None)
         if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
             raise _nonsense("no list of verdicts")
         by_id = {each["id"]: each for each in listed if type(each.get("id")) is int}
@@ -135,9 +127,10 @@ class Answer:
             raise _nonsense("a verdict without a probability")
         # what a model says nothing of changes nothing: "changes: 0.3" alone is no certainty
         shares["apart"] = min(1.0, shares["apart"] + max(0.0, 1.0 - sum(shares.values())))
-        return PairVerdict.of(shares, rule=self._model_id)
+        return PairVerdict.of(shares, rule=self.model_id)
 
 
+@dataclass(eq=False)
 class Models:
     """Asks a chat model about messages.
 
@@ -145,9 +138,8 @@ class Models:
         operations: notes each question.
     """
 
-    def __init__(self, chat: ChatModel, operations: Operations) -> None:
-        self._chat = chat
-        self._operations = operations
+    chat: ChatModel
+    operations: Operations
 
     def ask(
         self, message: Statement, parts: Sequence[tuple[str, Sequence[Statement]]]
@@ -157,12 +149,12 @@ class Models:
         Args:
             parts: the words of each part, and the older statements that it may concern.
         """
-        costs, model = [LLMUsage(model=self._chat.model_id)], self._chat.model_id
-        with self._operations.noting("llm") as operation:
+        costs, model = [LLMUsage(model=self.chat.model_id)], self.chat.model_id
+        with self.operations.noting("llm") as operation:
             about = _about(message, parts)
             operation.model, operation.input["chars"] = model, len(about)
             try:
-                found = self._chat.ask(_SYSTEM, about, max_tokens=_MOST_TOKENS, noted=costs.append)
+                found = self.chat.ask(_SYSTEM, about, max_tokens=_MOST_TOKENS, noted=costs.append)
             except LLMError as error:
                 operation.success, operation.fallback = False, True
                 return None, replace(costs[-1], fallback=str(error))
@@ -170,20 +162,20 @@ class Models:
 
     def note_failure(self) -> None:
         """Count an answer of which a part cannot be."""
-        self._chat.note_failure()
+        self.chat.note_failure()
 
 
+@dataclass(eq=False)
 class LLMJudge:
     """A chat model as a judge of pairs, by the same question; messages are asked about elsewhere."""
 
-    def __init__(self, models: Models) -> None:
-        self._models = models
+    models: Models
 
     def pairs(self, pairs: Sequence[tuple[Statement, Statement]]) -> list[PairVerdict]:
         """One verdict for each (old, new); those of one new statement are one question."""
         out: list[PairVerdict] = []
         for new, group in itertools.groupby(pairs, key=lambda each: each[1]):
-            answer, cost = self._models.ask(new, [(new.text, [old for old, _ in group])])
+            answer, cost = self.models.ask(new, [(new.text, [old for old, _ in group])])
             if answer is None:
                 raise LLMError(cost.fallback, hint="the rules took its place")
             out += answer.verdicts()

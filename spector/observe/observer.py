@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -23,13 +23,14 @@ from spector.observe.analysis import Analyst, reclass
 from spector.observe.committing import (
     Committer,
     UpdateNeeded,
+    followed,
     put_details,
     strengthened,
 )
+from spector.observe.detecting import relate
 from spector.observe.gate import (
     Candidate,
     Comparer,
-    Decision,
     Judging,
     Ordering,
     cosines,
@@ -38,14 +39,13 @@ from spector.observe.gate import (
 )
 from spector.observe.importance import Rater
 from spector.observe.jobs import SessionMemory, Unit, Work, asked, facts_of, fields_of
+from spector.observe.judges import Judges
 from spector.observe.messages import Message
 from spector.observe.models import Models
-from spector.observe.relating import followed
 from spector.observe.resolving import heard, speaker_key
-from spector.records import LLMUsage, MemoryRecord, ObserveResult, Statement
+from spector.providers import RelationDetector
+from spector.records import Decision, LLMUsage, MemoryRecord, ObserveResult, Statement
 from spector.write import Beside, Change, ChangedError, Draft, Series, SeriesWriter
-
-__all__ = ["Observer", "Options"]
 
 #: filters of messages that ask or order, and so are what "No, ..." corrects
 _ASKED: Final = frozenset(("question", "request"))
@@ -83,7 +83,7 @@ class Observer:
         reinforcing: the change of a memory that helped.
         models: the chat model, which reads whole messages. judging: the caller's judge.
         ordering: says which older memories a new one may have changed where neither does.
-        relate: says how a statement is related to older memories.
+        relations: says how a statement is related to older memories.
         updating: gives a memory, by its id, other words, importance and tags, and rows beside it.
     """
 
@@ -95,10 +95,15 @@ class Observer:
     clock: Clock
     config: Config
     updating: Updating
-    models: Models | None = None
-    judging: Judging | None = None
-    ordering: Ordering | None = None
-    relate: Callable[[str, list[tuple[int, str]]], dict[int, tuple[str, float]]] | None = None
+    judges: Judges
+    models: Models | None = field(init=False)
+    judging: Judging | None = field(init=False)
+    ordering: Ordering | None = field(init=False)
+    relations: RelationDetector | None = None
+
+    def __post_init__(self) -> None:
+        judges = self.judges
+        self.models, self.judging, self.ordering = judges.models(), judges.own, judges.ordering()
 
     def observe(
         self,
@@ -334,7 +339,7 @@ class Observer:
 
     def _relate(self, works: Sequence[Work]) -> None:
         """Ask the caller's detector of relations; no lock is held."""
-        if (relate := self.relate) is None:
+        if self.relations is None:
             return
         for unit in _units_of(works):
             near = [
@@ -344,7 +349,7 @@ class Observer:
             ][: self.config.observe.relate_neighbours]
             work = unit.work
             if near and not work.quarantined and "relations" not in work.fallbacks:
-                ask = partial(relate, unit.said, near)
+                ask = partial(relate, self.relations, unit.said, near)
                 unit.relations = asked(work, "relations", ask)
 
     def _ask(self, works: Sequence[Work]) -> None:

@@ -1,15 +1,10 @@
-"""``Memory.observe`` as its parts see it: arguments checked, sessions found, batches made.
-
-The stages read language; they are loaded by the first message.
-"""
+"""``Memory.observe`` as its parts see it: arguments checked, sessions found, batches made."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from functools import cached_property, partial
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spector.arguments import (
     SCOPES,
@@ -18,22 +13,15 @@ from spector.arguments import (
     parse_switch,
     refuse_scopes_in,
 )
-from spector.clock import Clock, zone_named
+from spector.clock import zone_named
 from spector.config import Config
 from spector.errors import InvalidInputError, SpectorError
 from spector.messages import reading, shown
-from spector.observe.judges import Judges
-from spector.process import each_elsewhere, elsewhere
-from spector.providers import Detectors, Embedder, FactExtractor, ImportanceScorer
-from spector.records import Episode, Judgement, MemoryRecord, ObserveResult, Statement
-from spector.search import Neighbours
-from spector.write import Beside, Change, Draft, SeriesWriter
-
-if TYPE_CHECKING:
-    from spector.observe.jobs import SessionMemory
-    from spector.observe.observer import Observer
-
-__all__ = ["Observing"]
+from spector.observe.jobs import SessionMemory
+from spector.observe.messages import message_of
+from spector.observe.observer import Observer, Options
+from spector.process import each_elsewhere
+from spector.records import Episode, ObserveResult
 
 #: finds the session of (user, agent, session)
 FindSession = Callable[[str | None, str | None, str], Any]
@@ -44,17 +32,8 @@ Progress = Callable[[int, int | None], None]
 class Observing:
     """Observes messages of callers. Callers check that the store is open and writable."""
 
-    series: SeriesWriter
-    neighbours: Neighbours
-    reinforcing: Callable[[bool], Change]
-    updating: Callable[[int, dict[str, Any], Beside], MemoryRecord]
+    observer: Observer
     session: FindSession
-    embedder: Embedder | None
-    scorer: ImportanceScorer | None
-    extractor: FactExtractor | None
-    detectors: Detectors
-    judges: Judges
-    clock: Clock
     config: Config
 
     def observe(self, message: Any, common: Mapping[str, Any], how: Mapping[str, Any]) -> Any:
@@ -110,15 +89,9 @@ class Observing:
             raise
         return out
 
-    def judge(self, old: str | Statement, new: str | Statement) -> Judgement:
-        """What becomes of two statements; see ``Memory.judge``."""
-        return self.judges.judgement(old, new)
-
     def _observe(
         self, items: Sequence[Any], common: Mapping[str, Any], how: Mapping[str, Any]
     ) -> list[ObserveResult]:
-        messages_of = import_module("spector.observe.messages")
-        observer = import_module("spector.observe.observer")
         given = dict(how)
         zone = given.pop("timezone", None)
         episode = given.pop("episode", None)
@@ -128,7 +101,7 @@ class Observing:
             )
         names_scopes = parse_switch(how["scopes_from_message"], "scopes_from_message")
         parsed = [
-            messages_of.message_of(
+            message_of(
                 each,
                 common,
                 zone=self.config.zone if zone is None else zone_named(zone),
@@ -138,13 +111,12 @@ class Observing:
             )
             for each in items
         ]
-        options = observer.Options(
+        options = Options(
             force=parse_switch(given.get("force", False), "force"),
             dry_run=parse_switch(given.get("dry_run", False), "dry_run"),
         )
         sessions = [self._session(each.scope) for each in parsed]
-        found: list[ObserveResult] = self._observer.observe(parsed, sessions, options)
-        return found
+        return self.observer.observe(parsed, sessions, options)
 
     def _session(self, scope: tuple[Any, Any, Any]) -> SessionMemory | None:
         for name, value in zip(SCOPES, scope, strict=True):
@@ -154,43 +126,3 @@ class Observing:
             return None
         found: SessionMemory = self.session(user, agent, session)
         return found
-
-    @cached_property
-    def _observer(self) -> Observer:
-        gate = import_module("spector.observe.gate")
-        stages = import_module("spector.observe.observer")
-        relations, relate = self.detectors.relations, None
-        if relations is not None:
-            relate = partial(import_module("spector.observe.detecting").relate, relations)
-        made: Observer = stages.Observer(
-            series=self.series,
-            comparer=gate.Comparer(self.neighbours, self.config.observe),
-            analyst=stages.Analyst(
-                self.config.observe, self.embedder, self.extractor, self.detectors
-            ),
-            rater=stages.Rater(self.config.observe, None if self.scorer is None else self._score),
-            reinforcing=self.reinforcing,
-            clock=self.clock,
-            config=self.config,
-            models=self.judges.models(),
-            updating=self.updating,
-            relate=relate,
-            judging=self.judges.own,
-            ordering=self.judges.ordering(),
-        )
-        return made
-
-    def _score(self, draft: Draft) -> float:
-        """The caller's importance of a draft.
-
-        Raises:
-            InvalidInputError: it is none.
-        """
-        scorer = self.scorer
-        assert scorer is not None, "asked for only where there is one"
-        score = float(elsewhere(scorer.score, draft.text, role=draft.role, metadata=draft.metadata))
-        if not 0.0 <= score <= 1.0:
-            raise InvalidInputError(
-                f"the importance scorer returned {score}", hint="it must return 0..1"
-            )
-        return score

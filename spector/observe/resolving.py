@@ -32,22 +32,6 @@ from spector.observe.jobs import Moves, SessionMemory
 from spector.observe.messages import Message
 from spector.records import Note, Reference
 
-__all__ = [
-    "MACHINES",
-    "Heard",
-    "after_turn",
-    "heard",
-    "is_retold",
-    "moved_back",
-    "resolved",
-    "says_who",
-    "shortened",
-    "speaker_key",
-    "to_name",
-    "turn_before",
-    "without_questions",
-]
-
 #: origins of turns of a talk
 _SPOKEN: Final = frozenset(("user_message", "assistant_message"))
 #: characters of what is corrected that are kept with it

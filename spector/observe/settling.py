@@ -1,52 +1,164 @@
-"""The gate of ``remember(supersedes="auto")``, loaded by the first memory that asks for it."""
+"""What new memories contradict, settled in the commit that stores them: ``supersedes="auto"``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from importlib import import_module
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spector.config import ObserveConfig
-from spector.knowledge import Changes
+from spector.knowledge import Changes, New, contradict
+from spector.language.statements import speaker_in
+from spector.language.words import analyse, plain
+from spector.observe.gate import (
+    Candidate,
+    Comparer,
+    Incoming,
+    decide_contradiction,
+    incoming_of,
+)
 from spector.observe.judges import Judges
+from spector.records import Decision, MemoryRecord, PairVerdict
 from spector.search import Neighbours
 from spector.write import Draft
 
-if TYPE_CHECKING:
-    from spector.observe.gate import Settler
+_NONE: Final[frozenset[str]] = frozenset()
+#: memories of one batch that a further one is compared with
+_NEAR: Final = 12
 
-__all__ = ["Settling"]
+
+class _Met:
+    """Memories that are about to be stored, by the words and names that they have in common."""
+
+    def __init__(self) -> None:
+        self._all: list[Candidate] = []
+        self._by_word: dict[tuple[str | None, str], list[int]] = {}
+
+    def add(self, new: Incoming, user_id: str | None) -> None:
+        n = len(self._all)
+        record = MemoryRecord(
+            id=n,
+            text=new.text,
+            tier="episodic",
+            event_ms=new.event_ms,
+            user_id=user_id,
+            valid_from_ms=new.valid_from_ms,
+            valid_until_ms=new.valid_until_ms,
+        )
+        self._all.append(
+            Candidate(
+                record=record,
+                said=new.said,
+                statements=new.statements,
+                speaker=new.speaker,
+                data_source=new.data_source,
+            )
+        )
+        for word in _words_of(new):
+            self._by_word.setdefault((user_id, word), []).append(n)
+
+    def near(self, new: Incoming, user_id: str | None) -> list[Candidate]:
+        """Those of a user that share the most words, and those about the same subjects."""
+        counts: Counter[int] = Counter()
+        for word in _words_of(new):
+            counts.update(self._by_word.get((user_id, word), ()))
+        return [self._all[n] for n, _ in counts.most_common(_NEAR)]
 
 
-@dataclass(frozen=True, eq=False)
-class Settling:
-    """Decides which memories drafts supersede; rules of language are loaded at first use.
+def _words_of(new: Incoming) -> set[str]:
+    words = set(analyse(new.said).content())
+    return words | {f"{plain(each.subject)}|{each.predicate}" for each in new.statements}
 
-    See :class:`spector.observe.gate.Settler`.
+
+class Settler:
+    """Decides for drafts that ask for it which memories they supersede.
+
+    Only the rules of contradiction run: a draft is always stored. The rest of what it contradicts
+    is tied to it by ``contradicts``.
     """
 
-    neighbours: Neighbours
-    config: ObserveConfig
-    judges: Judges
+    def __init__(self, neighbours: Neighbours, config: ObserveConfig, judges: Judges) -> None:
+        self._comparer = Comparer(neighbours, config)
+        self._judging = judges.judging()
+        self._config = config
 
-    def runs(self, drafts: Sequence[Draft]) -> Iterable[Sequence[Draft]]:
-        """Drafts in their order, cut before each that may supersede one before it."""
-        return self._settler.runs(drafts)
+    def runs(self, drafts: Sequence[Draft]) -> Iterator[Sequence[Draft]]:
+        """Drafts in their order, cut wherever one contradicts another that is not stored yet."""
+        run: list[Draft] = []
+        met = _Met()
+        single = self._comparer.registered() if any(each.settles for each in drafts) else _NONE
+        for draft in drafts:
+            new = self._incoming(draft, draft.event_ms or 0, single)
+            if draft.settles and decide_contradiction(
+                new, met.near(new, draft.user_id), self._config
+            ):
+                yield run
+                run, met = [], _Met()
+            run.append(draft)
+            met.add(new, draft.user_id)
+        if run:
+            yield run
 
     def settle(
         self, drafts: Sequence[Draft], vectors: NDArray[np.float32] | None, now_ms: int
     ) -> Changes:
-        """Decide for drafts, with no other writer until they are stored; the rows to add."""
-        return self._settler.settle(drafts, vectors, now_ms)
+        """Give drafts the memories that they supersede, and return the ties to store with them.
 
-    @cached_property
-    def _settler(self) -> Settler:
-        gate = import_module("spector.observe.gate")
-        comparer = gate.Comparer(self.neighbours, self.config)
-        made: Settler = gate.Settler(comparer, self.config, self.judges.judging())
-        return made
+        Called with no other writer between this and the commit.
+
+        Args:
+            vectors: (n, dim) f32, of the drafts.
+        """
+        changes = Changes()
+        gone: set[int] = set()
+        single = self._comparer.registered()
+        for n, draft in enumerate(drafts):
+            if not draft.settles:
+                continue
+            event_ms = now_ms if draft.event_ms is None else draft.event_ms
+            new = self._incoming(draft, event_ms, single)
+            found = self._comparer.candidates(
+                new,
+                None if vectors is None else vectors[n],
+                user_id=draft.user_id,
+                now_ms=now_ms,
+                single_valued=single,
+            )
+            verdicts = self._verdicts(new, found)
+            decided = decide_contradiction(new, found, self._config, verdicts) or Decision()
+            decided = replace(
+                decided, likeness=max((each.likeness or 0.0 for each in found), default=None)
+            )
+            superseded = tuple(each for each in decided.superseded if each not in gone)
+            gone.update(superseded)
+            draft.decide(replace(decided, superseded=superseded))
+            for other in decided.contradicted:
+                sure = decided.confidence or 1.0
+                contradict(changes, other, New(n), sure, now_ms)
+        return changes
+
+    def _verdicts(
+        self, new: Incoming, candidates: Sequence[Candidate]
+    ) -> Mapping[int, PairVerdict]:
+        """What a judge says; nothing where there is none or it fails: then the rules decide."""
+        judging = self._judging
+        if judging is None:
+            return {}
+        return judging.or_rules(lambda: judging.verdicts(new, candidates), {})
+
+    def _incoming(self, draft: Draft, event_ms: int, single: frozenset[str]) -> Incoming:
+        return incoming_of(
+            draft.text,
+            event_ms,
+            role=draft.role,
+            speaker=speaker_in(draft.role, draft.metadata),
+            source=draft.source,
+            confidence=1.0 if draft.confidence is None else draft.confidence,
+            valid_from_ms=draft.valid_from_ms,
+            valid_until_ms=draft.valid_until_ms,
+            single_valued=single,
+        )

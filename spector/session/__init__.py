@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         SynapticTag,
         SynapticTags,
     )
-    from spector.session.registry import Keeping, Sessions, SessionTools
+    from spector.session.registry import Keeping, Sessions
     from spector.session.session import Remembering, Session
     from spector.session.state import SessionKey, SessionState, Zone, ZoneItem, Zones
 

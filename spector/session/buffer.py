@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from spector.arguments import parse_integer, parse_number
 from spector.clock import Clock, from_ms
+from spector.config import ObserveConfig, SessionConfig
 from spector.errors import InvalidInputError
 from spector.language.words import compose, tokens
 from spector.messages import shown, with_hints
@@ -59,33 +60,17 @@ class BufferEntry:
 
 @with_hints
 class SessionBuffer:
-    """At most ``capacity`` entries of one session. Thread-safe.
+    """The entries of one session, at most ``SessionConfig.buffer_items``. Thread-safe."""
 
-    Args:
-        scale_min: minutes in which the recency of an entry falls to 1/e.
-        promote_accesses, promote_importance: either makes an entry worth keeping.
-    """
-
-    def __init__(
-        self,
-        clock: Clock,
-        *,
-        capacity: int,
-        scale_min: float,
-        promote_accesses: int,
-        promote_importance: float,
-    ) -> None:
+    def __init__(self, clock: Clock, config: SessionConfig) -> None:
         self._clock = clock
-        self._capacity = capacity
-        self._scale_min = scale_min
-        self._accesses = promote_accesses
-        self._importance = promote_importance
+        self._config = config
         self._lock = threading.Lock()
         #: in the order in which they came
         self._entries: list[BufferEntry] = []
 
     def __repr__(self) -> str:
-        return f"SessionBuffer({len(self._entries)} of {self._capacity})"
+        return f"SessionBuffer({len(self._entries)} of {self._config.buffer_items})"
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -122,7 +107,7 @@ class SessionBuffer:
             )
         importance = parse_number(importance, "importance", 0.0, 1.0)
         access_count = parse_integer(access_count, "access_count", 0)
-        now = from_ms(self._clock.now_ms())
+        config, now = self._config, from_ms(self._clock.now_ms())
         new = BufferEntry(
             id=id,
             text=text,
@@ -146,9 +131,9 @@ class SessionBuffer:
                 )
                 return True
             entries = [*self._entries, new]
-            if len(entries) > self._capacity:
+            if len(entries) > config.buffer_items:
                 # of equal scores the first, which is the oldest
-                victim = min(entries, key=lambda each: each.score(now, self._scale_min))
+                victim = min(entries, key=lambda each: each.score(now, config.buffer_scale_min))
                 entries = [each for each in entries if each is not victim]
             self._entries = entries
             return entries[-1] is new
@@ -168,11 +153,12 @@ class SessionBuffer:
 
     def promotion_candidates(self) -> tuple[BufferEntry, ...]:
         """Entries worth keeping: accessed twice or more, or of importance 0.6 or more."""
-        least = self._importance - _ROUNDING
+        accesses = self._config.promote_accesses
+        least = self._config.promote_importance - _ROUNDING
         return tuple(
             each
             for each in self._entries
-            if each.access_count >= self._accesses or each.importance >= least
+            if each.access_count >= accesses or each.importance >= least
         )
 
     def clear(self) -> int:
@@ -328,29 +314,17 @@ class SynapticTag:
 
 
 class SynapticTags:
-    """The tags of one session. Thread-safe.
+    """The tags of one session. Thread-safe."""
 
-    Args:
-        below, capture_from: importance of weak memories, and of strong ones.
-        factor: of the stability of a captured memory.
-    """
-
-    def __init__(
-        self,
-        clock: Clock,
-        session_id: str,
-        *,
-        below: float,
-        capture_from: float,
-        ttl_s: float,
-        factor: float,
-    ) -> None:
+    def __init__(self, clock: Clock, session_id: str, config: ObserveConfig) -> None:
         self._clock = clock
         self._session_id = session_id
-        self._below = below - _ROUNDING
-        self._from = capture_from - _ROUNDING
-        self._ttl = timedelta(seconds=ttl_s)
-        self.factor = factor
+        #: importance of weak memories, and of strong ones
+        self._below = config.tag_below - _ROUNDING
+        self._from = config.capture_from - _ROUNDING
+        self._ttl = timedelta(seconds=config.tag_ttl_s)
+        #: of the stability of a captured memory
+        self.factor = config.capture_factor
         self._lock = threading.Lock()
         self._tags: dict[int, SynapticTag] = {}
         #: how many were ever captured, and have expired

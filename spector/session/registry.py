@@ -22,12 +22,12 @@ from spector.layout import HEADER_BYTES
 from spector.providers import TokenCounter
 from spector.records import MemoryRecord, SessionReport
 from spector.session.buffer import BufferEntry
-from spector.session.state import SessionKey, SessionState, VectorsOf
+from spector.session.state import SessionKey, SessionState
 from spector.store.catalog import ANYBODY, count_by_user
 from spector.store.core import header_of
 from spector.store.erasure import may_be_gone, memories_of, users_gone
 from spector.tiers import Finder, TierRouter
-from spector.write import Changer, Forgetter, Manner, Writer
+from spector.write import Changer, Forgetter, Manner, Writer, growing
 
 _log = logging.getLogger("spector.sessions")
 #: milliseconds of the memory's clock between two looks for idle sessions
@@ -40,37 +40,6 @@ class Handle(Protocol):
     state: SessionState
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SessionTools:
-    """What sessions may do to the store.
-
-    Attributes:
-        promote: makes an entry of a buffer a lasting memory.
-        lasting: those of some ids that are lasting memories.
-        strengthen: multiplies the stability of those of some memories that live.
-        wake: begins a cycle of sleep, if the daemon runs.
-        may_write: whether the memory may be written to.
-        interrupt: lets a cycle of the daemon end after its unit.
-        associates: whether the session counts in a recall with some arguments.
-        lasts: whether memories of a tier are on disk.
-        exclusive: a context in which no other thread or process writes to the store.
-        gone_users: those of some users that another process has forgotten since the last call; what
-            volatile tiers have of them goes.
-    """
-
-    promote: Callable[[BufferEntry, SessionKey], MemoryRecord]
-    lasting: Callable[[Collection[int]], set[int]]
-    strengthen: Callable[[Collection[int], float], None]
-    vectors_of: VectorsOf
-    wake: Callable[[], None]
-    may_write: Callable[[], bool]
-    associates: Callable[[Mapping[str, Any]], bool]
-    lasts: Callable[[str], bool]
-    exclusive: Callable[[], AbstractContextManager[object]]
-    gone_users: Callable[[Collection[str]], set[str]]
-    interrupt: Callable[[], None]
-
-
 class Sessions:
     """The sessions of one memory, in this process. Thread-safe.
 
@@ -78,7 +47,7 @@ class Sessions:
     memory open, and not the other way round.
     """
 
-    def __init__(self, clock: Clock, config: Config, tools: SessionTools) -> None:
+    def __init__(self, clock: Clock, config: Config, tools: Keeping) -> None:
         self._clock = clock
         self._config = config
         #: what sessions may do to the store
@@ -296,7 +265,16 @@ _COPIED = tuple(
 
 @dataclass(slots=True, eq=False)
 class Keeping:
-    """Writes for sessions. Callers check that the store may be written to."""
+    """What sessions may do to the store. Callers check that it may be written to.
+
+    Attributes:
+        seen: the notes on users who are gone that were heeded last.
+        may_write: whether the memory may be written to.
+        exclusive: a context in which no other thread or process writes to the store.
+        wake: begins a cycle of sleep, if the daemon runs.
+        interrupt: lets a cycle of the daemon end after its unit.
+        associates: whether the session counts in a recall with some arguments.
+    """
 
     router: TierRouter
     finder: Finder
@@ -305,8 +283,16 @@ class Keeping:
     forgetter: Forgetter
     config: Config
     dim: int
-    #: the notes on users who are gone that were heeded last
     seen: tuple[str, ...]
+    may_write: Callable[[], bool]
+    exclusive: Callable[[], AbstractContextManager[object]]
+    wake: Callable[[], None]
+    interrupt: Callable[[], None]
+    associates: Callable[[Mapping[str, Any]], bool]
+
+    def lasts(self, tier: str) -> bool:
+        """Whether memories of a tier are on disk."""
+        return not self.router[tier].volatile
 
     def lasting(self, ids: Collection[int]) -> set[int]:
         """Those of some ids that are memories of a tier on disk."""
@@ -366,12 +352,7 @@ class Keeping:
 
     def strengthen(self, ids: Collection[int], factor: float) -> None:
         """Multiply the stability of those of some memories that live."""
-        most = self.config.max_stability_days
-
-        def change(header: Any, _: MemoryRecord) -> bool:
-            header["stability_days"] = min(float(header["stability_days"]) * factor, most)
-            return True
-
+        change = growing(factor, self.config.max_stability_days)
         living = sorted(self.lasting(ids))
         while living:
             try:

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 from spector._types import F32
 from spector.arguments import parse_choice, parse_number
 from spector.clock import Clock, from_ms
-from spector.config import Config
+from spector.config import Config, SessionConfig
 from spector.errors import InvalidInputError
 from spector.messages import shown, with_hints
 from spector.providers import TokenCounter
@@ -65,38 +65,16 @@ class SessionState:
         vectors_of: VectorsOf,
         lasts: Callable[[str], bool],
     ) -> None:
-        session, observe = config.session, config.observe
+        session = config.session
         self.key = key
         self.clock = clock
         self.idle_ms = round(session.idle_s * 1000)
         self.started_at = from_ms(clock.now_ms())
         self.used_ms = clock.now_ms()
         self.sensory = SensoryBuffer(session.sensory_capacity, clock, key.session_id)
-        self.buffer = SessionBuffer(
-            clock,
-            capacity=session.buffer_items,
-            scale_min=session.buffer_scale_min,
-            promote_accesses=session.promote_accesses,
-            promote_importance=session.promote_importance,
-        )
-        self.zones = Zones(
-            clock,
-            counter,
-            budgets={
-                "system": session.system_tokens,
-                "active": session.active_tokens,
-                "staging": session.staging_tokens,
-            },
-            weights=(session.zone_importance, session.zone_recency),
-        )
-        self.tags = SynapticTags(
-            clock,
-            key.session_id,
-            below=observe.tag_below,
-            capture_from=observe.capture_from,
-            ttl_s=observe.tag_ttl_s,
-            factor=observe.capture_factor,
-        )
+        self.buffer = SessionBuffer(clock, session)
+        self.zones = Zones(clock, counter, session)
+        self.tags = SynapticTags(clock, key.session_id, config.observe)
         self.referents: Any = None
         self.previous: tuple[int, ...] = ()
         self.off_record: str | None = None
@@ -322,25 +300,17 @@ class ZoneItem:
 
 @with_hints
 class Zones:
-    """Items of a prompt in three zones, each within its budget of tokens. Thread-safe.
+    """Items of a prompt in three zones, each within its budget of tokens. Thread-safe."""
 
-    Args:
-        budgets: tokens of each zone.
-        weights: of importance and of recency in the score that keeps an item.
-    """
-
-    def __init__(
-        self,
-        clock: Clock,
-        counter: TokenCounter,
-        *,
-        budgets: Mapping[str, int],
-        weights: tuple[float, float],
-    ) -> None:
+    def __init__(self, clock: Clock, counter: TokenCounter, config: SessionConfig) -> None:
         self._clock = clock
         self._counter = counter
-        self._budgets = budgets
-        self._weights = weights
+        self._config = config
+        self._budgets: dict[Zone, int] = {
+            "system": config.system_tokens,
+            "active": config.active_tokens,
+            "staging": config.staging_tokens,
+        }
         self._lock = threading.Lock()
         self._items: dict[ItemId, ZoneItem] = {}
 
@@ -482,8 +452,8 @@ class Zones:
     def _score(self, item: ZoneItem, now: datetime) -> float:
         """What keeps an item in its zone; the lowest score goes."""
         hours = max(0.0, (now - item.last_accessed).total_seconds() / 3600)
-        by_importance, by_recency = self._weights
-        return by_importance * item.importance + by_recency / (1 + hours)
+        config = self._config
+        return config.zone_importance * item.importance + config.zone_recency / (1 + hours)
 
 
 def _item_id(value: object) -> ItemId:

@@ -13,13 +13,21 @@ from spector.errors import CatalogCorruptError, PartitionCorruptError
 from spector.layout import Flag
 from spector.records import Proposal, ReflectReport, StepReport
 from spector.search import Surveyor
-from spector.sleep.concepts import demote, expire, promote, rhythm
 from spector.sleep.condensing import Tools
 from spector.sleep.gathering import consolidate
-from spector.sleep.learning import extract, graph
+from spector.sleep.learning import extract, graph, rhythm
 from spector.sleep.night import DAY_MS, RETIRED, Night, Units, breathe, has_flag, without_ids
 from spector.sleep.redundancy import compress, deduplicate
-from spector.sleep.strengths import decay, emotion, forget, rehearse, replay
+from spector.sleep.strengths import (
+    decay,
+    demote,
+    emotion,
+    expire,
+    forget,
+    promote,
+    rehearse,
+    replay,
+)
 from spector.sleep.undo import SleepState
 from spector.write import Unit, UnitWriter
 

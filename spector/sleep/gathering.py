@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-import numpy as np
-
 from spector.clock import from_ms
 from spector.config import Config
 from spector.knowledge import (
@@ -31,7 +29,7 @@ from spector.layout import Category, Flag
 from spector.providers import estimated_tokens
 from spector.records import MemoryRecord
 from spector.search import Surveyor
-from spector.sleep.night import Night, Rows, Units, breathe, consolidated, has_flag, woken
+from spector.sleep.night import Night, Rows, Units, among, breathe, consolidated, has_flag, woken
 from spector.sleep.protection import retiring
 from spector.write import Prepared, Unit
 
@@ -150,7 +148,7 @@ def _themes(night: Night, matter: Mapping[str, str]) -> Iterator[Unit]:
         sources = reader.sources([row["id"] for row in facts])
         themes = themes_about(reader, [row["id"] for row in facts])
         asked = [*themes, *(each for of in themes.values() for each in of)]
-        resting = _resting(rows[np.isin(rows["id"], asked)], reader) if asked else {}
+        resting = _resting(rows[among(rows, asked)], reader) if asked else {}
     times = sum(map(len, sources.values()))
     if times > _MOST_TIMES or (times < night.sleep.cluster_min and not themes):
         return  # no records are read of what was stated once
@@ -263,15 +261,12 @@ def _theme(night: Night, group: Sequence[_Stated], before: int | None) -> Unit:
         return Unit(seen=len(ids), skipped={"no embedder": 1})
     made, fallback = night.condensed([each.text for each in records], "consolidation")
     tags = sorted({tag for each in records for tag in each.tags})
-    fields: dict[str, Any] = {
-        "tier": "semantic",
-        "category": Category.SUMMARY,
+    fields = {
+        **night.fields_of(ids, Category.SUMMARY, records[0].user_id),
         "confidence": min(each.confidence for each in records),
         "event_time": from_ms(max(each.event_ms for each in records)),
-        "user_id": records[0].user_id,
         "agent_id": records[0].agent_id,
         "tags": tags[:64] or None,
-        **night.vector_of(ids),
     }
     return Unit(
         ids=() if before is not None else ids,

@@ -3,40 +3,56 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
+from spector.clock import zone_named
 from spector.knowledge import (
     DESCRIBING,
     FACT_GROWTH,
+    TIME_OF_DAY,
     Changes,
+    ConceptUse,
+    Figure,
     KnowledgeReader,
     Lesson,
     New,
     Practice,
     Reading,
     Registry,
+    concepts_to_ground,
+    concepts_to_retire,
     declared,
+    experiences,
     fields_of_fact,
+    figures_of,
     is_still_said,
     lessons_of,
+    phases_of,
+    plan_cooccurrence,
+    plan_new_figures,
     plan_reading,
+    plan_restated_figure,
+    plan_rhythms,
     practices_of,
     ranks_by_user,
     read_text,
+    references_of,
     runs_of,
     statements_of,
+    statistics_of,
     with_names,
 )
 from spector.language.words import folded
 from spector.layout import Category, Flag, TierCode
 from spector.records import MemoryRecord
-from spector.sleep.concepts import ageing, grounding, naming, patterns, rhythm
-from spector.sleep.night import Night, Units, breathe, has_flag
+from spector.sleep.night import Night, Units, among, breathe, has_flag, woken
+from spector.sleep.protection import AT_REST, retiring
 from spector.write import Prepared, Unit
 
 #: of a text that is read
@@ -123,12 +139,12 @@ def _due(night: Night) -> list[int]:
     nothing.
     """
     rows = night.memories.rows
-    lately = np.array(night.changed_lately("consolidated"), np.int64)
+    lately = night.changed_lately("consolidated")
     ids = rows["id"][
         night.is_active(rows)
         & (rows["tier"] == int(TierCode.EPISODIC))
         & has_flag(rows, Flag.CONSOLIDATED)
-        & ~np.isin(rows["id"], lately)
+        & ~among(rows, lately)
     ]
     at = int(np.searchsorted(ids, night.state.abstracted_id, side="right"))
     looked = np.concatenate([ids[at:], ids[:at]])[: night.sleep.records_per_cycle].tolist()
@@ -282,8 +298,8 @@ def lessons(night: Night) -> Units:
 
 
 def _practice(night: Night, practice: Practice) -> Unit:
-    fields = _fields_of_runs(night, practice, list(practice.draft().triggers))
-    fields |= {"tier": "procedural", "category": Category.PROCEDURE}
+    tags = list(practice.draft().triggers)
+    fields = _fields_of_runs(night, practice, tags, Category.PROCEDURE, "procedural")
     is_new = practice.known is None
     return Unit(
         prepared=[Prepared(practice.text, fields)] if is_new else [],
@@ -295,8 +311,8 @@ def _practice(night: Night, practice: Practice) -> Unit:
 
 
 def _lesson(night: Night, lesson: Lesson) -> Unit:
-    fields = _fields_of_runs(night, lesson, list(lesson.applies_to))
-    fields |= {"tier": "semantic", "category": Category.PATTERN, "importance": 0.5}
+    fields = _fields_of_runs(night, lesson, list(lesson.applies_to), Category.PATTERN, "semantic")
+    fields["importance"] = 0.5
     return Unit(
         prepared=[Prepared(lesson.insight, fields, _RUN_GROWTH)],
         seen=len(lesson.evidence),
@@ -305,10 +321,11 @@ def _lesson(night: Night, lesson: Lesson) -> Unit:
     )
 
 
-def _fields_of_runs(night: Night, made: Practice | Lesson, tags: list[str]) -> dict[str, Any]:
-    """Whose the memory of some runs is, what triggers it, and its vector."""
-    whose = {"user_id": made.scope or None, "tags": tags or None}
-    fields = {**whose, **night.vector_of(made.evidence)}
+def _fields_of_runs(
+    night: Night, made: Practice | Lesson, tags: list[str], category: Category, tier: str
+) -> dict[str, Any]:
+    """The fields of the memory of some runs, and what triggers it."""
+    fields = {**night.fields_of(made.evidence, category, made.scope, tier), "tags": tags or None}
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -409,3 +426,225 @@ def _too_many_pairs(night: Night, reader: KnowledgeReader) -> list[tuple[int, st
     )
     excess = max(0, len(pairs) - int(most * _PAIRS_SHARE))
     return [(row["a"], "pair", row["b"]) for row in pairs[:excess]]
+
+
+# What sleep does for concepts: takes them over, grounds, relates, times and retires them.
+
+#: episodes of which concepts are taken over in one commit, for which writers wait
+_AT_ONCE: Final = 100
+#: tries to take a run over, when a concept goes meanwhile
+_TRIES: Final = 3
+
+
+def rhythm(night: Night, cursor: int) -> Units:
+    """Renew which concepts are used at one hour of the day."""
+    zone = zone_named(night.config.timezone)
+    by_user: dict[str, list[int]] = defaultdict(list)
+    with night.survey.knowledge() as reader:
+        concepts = sorted(reader.all_payloads("concept"))
+        for each, owner in sorted(reader.owners(concepts).items()):
+            by_user[owner.scope].append(each)
+    size = night.sleep.batch_records
+    for user, ids in sorted(by_user.items()):
+        for start in range(0, len(ids), size):
+            part = ids[start : start + size]
+
+            def decide(
+                reader: KnowledgeReader, now_ms: int, part: list[int] = part, user: str = user
+            ) -> Changes:
+                return plan_rhythms(reader, part, zone, now_ms, user)
+
+            with night.survey.knowledge() as reader:
+                found = decide(reader, night.started_ms)
+            if not found:
+                yield Unit(seen=len(part))
+                continue
+            fields = night.fields_of(part, Category.ENTITY, user)
+            yield Unit(
+                prepared=[Prepared(TIME_OF_DAY[0], fields)],
+                decide=decide,
+                seen=len(part),
+                reason="used at one hour of the day",
+            )
+    return None
+
+
+def naming(night: Night) -> Units:
+    """Take over what new episodes name as concepts, from where the last cycle ended."""
+    if night.config.knowledge.extract == "off":
+        return None
+    left, after = night.sleep.records_per_cycle, night.state.extracted_id
+    while left > 0:
+        size = min(left, night.sleep.batch_records, _AT_ONCE)
+        for _ in range(_TRIES):
+            run = night.tools.concepts_after(after, size)
+            yield Unit(
+                prepared=run.prepared,
+                decide=run.decide,
+                ids=run.known,
+                alter=woken,
+                what="woken",
+                noted=run.met,
+                seen=run.named.memories,
+                reason="named by episodes",
+                state={} if run.is_stale else {"extracted_id": max(after, run.named.last_id)},
+            )
+            if not run.is_stale:
+                break
+        after, left = max(after, run.named.last_id), left - run.named.memories
+        if run.named.memories < size:
+            break
+    return {"extracted_id": after}
+
+
+def grounding(night: Night) -> Units:
+    """Bring the statistics of concepts with new references up to date, and their relations."""
+    since = night.state.recent.get("grounded_ms", 0)
+    with night.survey.knowledge() as reader:
+        due, met, newest = concepts_to_ground(reader, night.config.knowledge.ground_from, since)
+        payloads = reader.payloads(sorted({*due, *met}), "concept")
+    for each in sorted(payloads):
+        if each in due:
+            yield from _grounded(night, each, payloads[each]["name"])
+        yield from _related(night, each)
+    return {"recent": {"grounded_ms": newest}}
+
+
+def _grounded(night: Night, concept: int, name: str) -> Iterable[Unit]:
+    """Units that make or restate the statistics of a concept."""
+    with night.survey.knowledge() as reader:
+        episodes = references_of(reader, [concept]).get(concept, {}).get("episodes", ())
+        known = experiences(
+            reader,
+            episodes,
+            {
+                int(row["id"]): (int(row["event_ms"]), float(row["importance"]), int(row["flags"]))
+                for row in night.survey.of(episodes).rows
+            },
+        )
+        stored = statistics_of(reader, [concept])
+        user = reader.owners([concept])[concept].scope
+    figures = figures_of(name, known, night.config.knowledge.ground_from)
+    old = {values["code"]: each for each, values in stored.items()}
+    ids = [each.id for each in known]
+    for figure in figures:
+        if figure.code in old:
+            yield Unit(
+                restates=old[figure.code],
+                prepared=[Prepared(figure.text, {})],
+                seen=1,
+                decide=_restated(figure, old[figure.code], concept, ids),
+                reason="grounded",
+            )
+    fresh = [each for each in figures if each.code not in old]
+    if not fresh:
+        return
+    if night.made + len(fresh) > night.sleep.new_memories:
+        yield Unit(skipped={"memories of a cycle": len(fresh)})
+        return
+    fields = night.fields_of(ids, Category.SUMMARY, user)
+
+    def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+        living = [each for each in ids if each in reader.living(ids)]
+        if not reader.payloads([concept], "concept") or not living:
+            return Changes()
+        return plan_new_figures(fresh, concept, living, now_ms)
+
+    yield Unit(
+        prepared=[Prepared(each.text, fields) for each in fresh],
+        decide=decide,
+        seen=len(fresh),
+        reason="grounded",
+    )
+
+
+def _restated(
+    figure: Figure, statistic: int, concept: int, episodes: Collection[int]
+) -> Callable[[KnowledgeReader, int], Changes]:
+    def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+        living = reader.living(episodes) & {*episodes}
+        if not living:
+            return Changes()
+        return plan_restated_figure(reader, figure, statistic, concept, living, now_ms)
+
+    return decide
+
+
+def _related(night: Night, concept: int) -> Iterable[Unit]:
+    """The unit that renews the ties of a concept to those with which it shares episodes."""
+    least = night.config.knowledge.jaccard
+
+    def decide(reader: KnowledgeReader, now_ms: int) -> Changes:
+        if not reader.payloads([concept], "concept"):
+            return Changes()
+        return plan_cooccurrence(reader, concept, now_ms, least)
+
+    with night.survey.knowledge() as reader:
+        found = decide(reader, night.started_ms)
+    if found:
+        yield Unit(decide=decide, reason="episodes in common", noted=[concept])
+
+
+def ageing(night: Night) -> Units:
+    """Retire weak concepts that nothing has used for a month, and those that are too many.
+
+    The time of day, which others are tied to, stays.
+    """
+    knowledge, rows = night.config.knowledge, night.memories.rows
+    hour = datetime.fromtimestamp(night.started_ms / 1000, UTC).astimezone(
+        zone_named(night.config.timezone)
+    )
+    with night.survey.knowledge() as reader:
+        payloads = {
+            each: values
+            for each, values in reader.all_payloads("concept").items()
+            if values["category"] != TIME_OF_DAY[1]
+        }
+        newest: dict[int, int] = {}
+        for row in reader.links("reference:episodes") if payloads else ():
+            newest[row["a"]] = max(newest.get(row["a"], 0), row["t_ms"] or 0)
+        phases = phases_of(reader, list(payloads)) if payloads else {}
+    mine = rows[~has_flag(rows, AT_REST) & among(rows, payloads)]
+    by_user: dict[int, list[ConceptUse]] = defaultdict(list)
+    for row in mine:
+        each = int(row["id"])
+        used = max(int(row["last_access_s"]) * 1000, int(row["recorded_ms"]), newest.get(each, 0))
+        by_user[int(row["user"])].append(
+            ConceptUse(
+                each,
+                payloads[each]["confidence"],
+                used,
+                bool(int(row["flags"]) & (Flag.PINNED | Flag.IMMUTABLE))
+                or payloads[each]["category"] == TIME_OF_DAY[1],
+                phases.get(each),
+            )
+        )
+    gone: dict[int, str] = {}
+    for _, uses in sorted(by_user.items()):
+        gone |= concepts_to_retire(
+            uses,
+            night.started_ms,
+            hour=hour.hour + hour.minute / 60,
+            most=knowledge.max_concepts,
+            max_age_days=knowledge.concept_max_age_days,
+        )
+    reasons = {"age": "a weak concept, not used for long", "capacity": "too many concepts"}
+    found = mine[among(mine, gone)]
+    yield from retiring(night, found, {each: reasons[why] for each, why in gone.items()}, {})
+    return None
+
+
+def patterns(night: Night) -> Units:
+    """What causes success, which tools get worse, and what other sources have found."""
+    for each in night.tools.promotions():
+        if each.decide is None:
+            yield Unit(seen=1, skipped={each.reason or "rejected": 1})
+        else:
+            yield Unit(
+                seen=1,
+                prepared=each.prepared,
+                decide=each.decide,
+                restates=each.restates,
+                reason=each.category,
+            )
+    return None

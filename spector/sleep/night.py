@@ -6,8 +6,9 @@ import logging
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -18,30 +19,10 @@ from spector.kernel.contract import Curve, retained
 from spector.language.worth import extract_of
 from spector.layout import Category, Flag
 from spector.providers import Fact, LLMFactExtractor, estimated_tokens
-from spector.search import NO_END, Strengths, SurveyedText, Surveyor
+from spector.search import Strengths, SurveyedText, Surveyor
 from spector.sleep.condensing import Tools
 from spector.sleep.undo import ERASED, TIERS, SleepState, before_step, compact
 from spector.write import Unit, differences, unpacked_rows
-
-__all__ = [
-    "DAY_MS",
-    "ERASED",
-    "NO_END",
-    "REHEARSED",
-    "RETIRED",
-    "Mask",
-    "Night",
-    "Rows",
-    "Units",
-    "batches",
-    "breathe",
-    "consolidated",
-    "has_flag",
-    "mark_of",
-    "texts_of",
-    "without_ids",
-    "woken",
-]
 
 #: the units of a step, and at its end the fields of the state that change with it
 Units: TypeAlias = Generator[Unit, None, dict[str, Any] | None]
@@ -87,9 +68,10 @@ class Night:
     _columns: Strengths | None = field(default=None)
     _proposed_texts: set[tuple[str, str]] = field(default_factory=set)
 
-    @property
-    def sleep(self) -> SleepConfig:
-        return self.config.sleep
+    sleep: SleepConfig = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sleep = self.config.sleep
 
     @property
     def started_ms(self) -> int:
@@ -183,12 +165,12 @@ class Night:
         """(id, values before, values after) of what a unit would change; later steps see it."""
         all_rows = self.memories.rows
         if unit.erases:
-            gone = np.isin(all_rows["id"], np.array(list(unit.erases), np.int64))
+            gone = among(all_rows, unit.erases)
             all_rows["flags"][gone] |= int(Flag.DORMANT)
             return [(each, {}, {"forgotten": True}) for each in unit.erases]
         if unit.alter is None or not unit.ids:
             return []
-        places = np.flatnonzero(np.isin(all_rows["id"], np.array(list(unit.ids), np.int64)))
+        places = np.flatnonzero(among(all_rows, unit.ids))
         part = Strengths(all_rows[places].copy(), self.memories.users, self.memories.sessions)
         before = part.rows.copy()
         chosen = unit.alter(part)
@@ -251,6 +233,13 @@ class Night:
         centre = self.survey.vectors(list(sources)).sum(axis=0, dtype=np.float64)
         return {"vector": centre if np.abs(centre).max(initial=0.0) > 0.0 else None}
 
+    def fields_of(
+        self, sources: Sequence[int], category: Category, user: str | None, tier: str = "semantic"
+    ) -> dict[str, Any]:
+        """The fields of what is made of memories of a user."""
+        fields = {"tier": tier, "category": category, "user_id": user or None}
+        return {**fields, **self.vector_of(sources)}
+
     # -- what memories are --------------------------------------------------------------------
 
     def is_active(self, rows: Rows) -> Mask:
@@ -310,12 +299,9 @@ class Night:
         memories, lately = self.memories, set(self.changed_lately(RETIRED))
         rows = memories.rows
         active = Counter(rows["user"][self.is_active(rows)].tolist())
-        gone = rows["user"][np.isin(rows["id"], np.array(sorted(lately), np.int64))].tolist()
-        retired = Counter(gone)
+        retired = Counter(rows["user"][among(rows, lately)].tolist())
         # what this step has retired is active in the memories that it sees
-        own = self.done.get(RETIRED, set())
-        again = rows["user"][np.isin(rows["id"], np.array(sorted(own), np.int64))].tolist()
-        active -= Counter(again)
+        active -= self._retired_by_user()
         erased = self._erased_lately()
         for number, user in enumerate(memories.users):
             if (mark := mark_of(user)) in erased:
@@ -331,11 +317,15 @@ class Night:
 
     def room_of_step(self) -> dict[int, int]:
         """The same with what this step has used of it before it was cut short."""
-        room, rows = self.room_to_retire(), self.memories.rows
-        own = np.array(sorted(self.done.get(RETIRED, ())), np.int64)
-        for user, count in Counter(rows["user"][np.isin(rows["id"], own)].tolist()).items():
+        room = self.room_to_retire()
+        for user, count in self._retired_by_user().items():
             room[user] = room.get(user, 0) + count
         return room
+
+    def _retired_by_user(self) -> Counter[int]:
+        """How many memories this step has retired in an earlier call, by the user's number."""
+        rows = self.memories.rows
+        return Counter(rows["user"][among(rows, self.done.get(RETIRED, ()))].tolist())
 
     def _erased_lately(self) -> Counter[str]:
         """How many memories cycles of the last 24 hours have erased, by the mark of their user."""
@@ -371,6 +361,12 @@ def without_ids(reason: str) -> str:
     return _ID.sub("another", reason)
 
 
+def among(rows: Rows, ids: Collection[int]) -> Mask:
+    """Which rows are of these memories."""
+    found: Mask = np.isin(rows["id"], np.fromiter(ids, np.int64, len(ids)))
+    return found
+
+
 def has_flag(rows: Rows, flag: Flag) -> Mask:
     """Which memories have one of these flags."""
     found: Mask = (rows["flags"] & int(flag)) != 0
@@ -391,7 +387,23 @@ def woken(fresh: Strengths) -> Mask:
     return asleep
 
 
-def batches(ids: NDArray[np.int64], size: int) -> Iterator[NDArray[np.int64]]:
-    """Ids in parts of at most ``size``."""
-    for start in range(0, len(ids), size):
-        yield ids[start : start + size]
+def in_units(
+    night: Night,
+    ids: NDArray[np.int64],
+    cursor: int | None = None,
+    skipped: Mapping[str, int] = MappingProxyType({}),
+    **fields: Any,
+) -> Iterator[Unit]:
+    """Units of memories, in their order and of one size; the first one says what was spared.
+
+    Args:
+        cursor: where the step is; units of what is behind it move it. None: it has no cursor.
+        fields: of every unit.
+    """
+    if cursor is not None:
+        ids = ids[ids > cursor]
+    for start in range(0, len(ids), night.sleep.batch_records):
+        part = ids[start : start + night.sleep.batch_records].tolist()
+        at = 0 if cursor is None else part[-1]
+        yield Unit(ids=part, seen=len(part), cursor=at, skipped=skipped, **fields)
+        skipped = {}

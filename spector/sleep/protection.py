@@ -21,8 +21,9 @@ from spector.sleep.night import (
     Mask,
     Night,
     Rows,
-    batches,
+    among,
     has_flag,
+    in_units,
     mark_of,
     texts_of,
     without_ids,
@@ -30,7 +31,7 @@ from spector.sleep.night import (
 from spector.write import Unit
 
 #: what is out of recall, and neither fades nor grows
-AT_REST: Final = int(Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED)
+AT_REST: Final = Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED
 #: predicates of names
 IDENTITY: Final = frozenset({"is_named", "is_called"})
 _ACTIVE_RATE: Final = 0.5
@@ -70,7 +71,7 @@ class Protection:
         rows = rows[self.of_headers(rows, floors=floors, use=use)]
         ids = rows["id"].tolist()
         kept = self.of_knowledge(ids, texts_of(self._night, ids), reader)
-        return rows[~np.isin(rows["id"], np.array(sorted(kept), np.int64))]
+        return rows[~among(rows, kept)]
 
     def of_headers(self, rows: Rows, *, floors: bool | Mask, use: bool) -> Mask:
         """Which memories may be forgotten, as far as their headers tell.
@@ -86,7 +87,7 @@ class Protection:
             ("pinned", has_flag(rows, Flag.PINNED)),
             ("flashbulb", has_flag(rows, Flag.FLASHBULB)),
             ("unresolved", has_flag(rows, Flag.UNRESOLVED)),
-            ("central", np.isin(rows["id"], self._central())),
+            ("central", among(rows, list(map(int, night.state.central)))),
         ]
         if floors is True:
             floors = night.age_days(rows) < self.floors(rows)
@@ -106,17 +107,14 @@ class Protection:
         Args:
             guesses: memories whose category says nothing, and which have the floor of "other".
         """
-        floors = self._night.by_category(self._night.sleep.category_floors_days, rows)
-        guessed = np.isin(rows["id"], np.array(sorted(guesses), np.int64))
-        floors[guessed] = float(self._night.sleep.category_floors_days["other"])
+        days = self._night.sleep.category_floors_days
+        floors = self._night.by_category(days, rows)
+        floors[among(rows, guesses)] = float(days["other"])
         return floors
 
     def note_young(self, count: int) -> None:
         """Count memories that will be let go once they are older than their floors."""
         self._young += count
-
-    def _central(self) -> NDArray[np.int64]:
-        return np.array([int(each) for each in self._night.state.central], np.int64)
 
     def of_knowledge(
         self, ids: Collection[int], words: Mapping[int, SurveyedText], reader: KnowledgeReader
@@ -278,8 +276,7 @@ def retiring(
         waiting: how many more of them wait for another day.
         erases: they are forgotten for good instead.
     """
-    done = np.array(sorted(night.done.get(RETIRED, ())), np.int64)
-    rows = rows[~np.isin(rows["id"], done)]
+    rows = rows[~among(rows, night.done.get(RETIRED, ()))]
     room, chosen = night.room_to_retire(), []
     for n, user in enumerate(rows["user"].tolist()):
         if room.get(user, 0) > 0:
@@ -291,22 +288,15 @@ def retiring(
     }
     picked = rows["id"][chosen]
     users = dict(zip(picked.tolist(), rows["user"][chosen].tolist(), strict=True))
-    for batch in batches(picked, night.sleep.batch_records):
-        ids = batch.tolist()
-        unit = Unit(
-            seen=len(ids),
-            skipped=skipped,
-            reason=why if isinstance(why, str) else "",
-            reasons={} if isinstance(why, str) else why,
-        )
+    reasons: dict[str, Any] = {"reason": why} if isinstance(why, str) else {"reasons": why}
+    for unit in in_units(night, picked, None, skipped, **reasons):
         if erases:
-            names = Counter(mark_of(night.memories.users[users[each]]) for each in ids)
-            yield replace(unit, erases=ids, users=names, what="forget")
+            names = Counter(mark_of(night.memories.users[users[each]]) for each in unit.ids)
+            yield replace(unit, ids=(), erases=unit.ids, users=names, what="forget")
         else:
-            decide = noting_rest(night, ids, why)
-            yield replace(unit, ids=ids, alter=_put_to_rest, what=RETIRED, decide=decide)
-        skipped = {}
-    if skipped:
+            decide = noting_rest(night, unit.ids, why)
+            yield replace(unit, alter=_put_to_rest, what=RETIRED, decide=decide)
+    if skipped and not chosen:
         yield Unit(seen=waiting, skipped=skipped)
 
 
@@ -327,8 +317,6 @@ def noting_rest(
 
 
 def _put_to_rest(fresh: Strengths) -> Mask:
-    rows = fresh.rows
-    awake = ((rows["flags"] & AT_REST) == 0) & ~has_flag(rows, Flag.IMMUTABLE | Flag.PINNED)
-    rows["flags"] = np.where(awake, rows["flags"] | int(Flag.DORMANT), rows["flags"])
-    found: Mask = awake
-    return found
+    awake = ~has_flag(fresh.rows, AT_REST | Flag.IMMUTABLE | Flag.PINNED)
+    fresh.rows["flags"][awake] |= int(Flag.DORMANT)
+    return awake

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -21,10 +22,10 @@ from spector.sleep.night import (
     Night,
     Rows,
     Units,
-    batches,
     breathe,
     consolidated,
     has_flag,
+    in_units,
     mark_of,
     texts_of,
 )
@@ -277,20 +278,10 @@ def compress(night: Night, cursor: int) -> Units:
     chosen = due["id"][fresh & (due["importance"] >= threshold)]
     below = due[fresh & (due["importance"] < threshold)]
     spared = {"less important": len(below)} if len(below) and not cursor else {}
-    for batch in batches(chosen[chosen > cursor], sleep.batch_records):
-        ids = batch.tolist()
-        texts = {each: found.text for each, found in texts_of(night, ids).items()}
+    for unit in in_units(night, chosen, cursor, spared, alter=consolidated, reason="medium term"):
+        texts = {each: found.text for each, found in texts_of(night, unit.ids).items()}
         decide, fallback = _summaries(night, texts)
-        yield Unit(
-            ids=ids,
-            alter=consolidated,
-            decide=decide,
-            cursor=int(batch[-1]),
-            seen=len(batch),
-            skipped=spared,
-            reason="medium term",
-            fallback=fallback,
-        )
+        yield replace(unit, decide=decide, fallback=fallback)
         spared = {}
     if sleep.compress_below != "keep":
         spared = {}

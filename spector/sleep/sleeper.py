@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -62,6 +62,7 @@ class CycleTurn(Protocol):
     def __exit__(self, *raised: object) -> None: ...
 
 
+@dataclass(eq=False)
 class Sleeper:
     """Runs cycles for `Memory.reflect` and for the daemon.
 
@@ -72,36 +73,23 @@ class Sleeper:
         turn: held while a cycle runs: one at a time.
     """
 
-    def __init__(
-        self,
-        calls: Calls,
-        router: TierRouter,
-        config: Config,
-        clock: Clock,
-        *,
-        ensure: Callable[..., None],
-        empty_caches: Callable[[CompactionReport], CompactionReport],
-        survey: Surveyor,
-        writer: UnitWriter,
-        tools: Tools,
-        turn: CycleTurn,
-        operations: Operations,
-        expire: Callable[[], int],
-    ) -> None:
-        self._calls = calls
-        self._router = router
-        self._config = config
-        self._clock = clock
-        self._ensure = ensure
-        self._empty_caches = empty_caches
-        self._survey = survey
-        self._writer = writer
-        self._pace = Pace(calls, config.sleep.share_beside)
-        self._tools = replace(tools, breathe=self._pace.breathe)
-        self._turn = turn
-        self._operations = operations
-        self._expire = expire
-        self._interrupted = False
+    _calls: Calls
+    router: TierRouter
+    config: Config
+    clock: Clock
+    ensure: Callable[..., None]
+    empty_caches: Callable[[CompactionReport], CompactionReport]
+    survey: Surveyor
+    writer: UnitWriter
+    tools: Tools
+    turn: CycleTurn
+    operations: Operations
+    expire: Callable[[], int]
+    _interrupted: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self._pace = Pace(self._calls, self.config.sleep.share_beside)
+        self.tools = replace(self.tools, breathe=self._pace.breathe)
 
     def hear_of_tags(self, drop_expired: Callable[[], int]) -> None:
         """Have nights drop the expired tags of sessions, which are held weakly."""
@@ -111,7 +99,7 @@ class Sleeper:
             found = held()
             return 0 if found is None else found()
 
-        self._tools = replace(self._tools, drop_expired_tags=drop)
+        self.tools = replace(self.tools, drop_expired_tags=drop)
 
     @verb
     def reflect(
@@ -127,14 +115,14 @@ class Sleeper:
         named = None if steps is None else parse_steps(steps)
         dry_run = parse_truth(dry_run, "dry_run")
         parse_callback(progress, "progress")
-        seconds = parse_seconds(max_seconds, self._config.sleep.max_seconds)
-        calls = self._config.sleep.max_llm_calls
+        seconds = parse_seconds(max_seconds, self.config.sleep.max_seconds)
+        calls = self.config.sleep.max_llm_calls
         if max_llm_calls is not None:
             calls = parse_integer(max_llm_calls, "max_llm_calls", 0)
-        self._ensure(write=not dry_run)
+        self.ensure(write=not dry_run)
         if named == _UPKEEP and not dry_run:
             return self.upkeep(seconds)
-        with self._turn, self._operations.noting("reflect") as operation:
+        with self.turn, self.operations.noting("reflect") as operation:
             self._interrupted = False
             self._pace.begin()
             report = self._cycle(
@@ -150,7 +138,7 @@ class Sleeper:
         )
         operation.fallback = any(each.fallback for each in report.steps)
         for each in report.steps:
-            self._operations.note(
+            self.operations.note(
                 Operation(
                     each.name,
                     input={"cycle": report.cycle, "seen": each.seen},
@@ -172,21 +160,21 @@ class Sleeper:
         # what a night does is loaded by the first one: it takes a fifth of all that is opened
         from spector.sleep.cycle import Cycle, begin, named_steps, note_of
 
-        now_ms, state = self._clock.now_ms(), self._state()
-        names = named_steps(self._config, named)
+        now_ms, state = self.clock.now_ms(), self._state()
+        names = named_steps(self.config, named)
         is_over = _is_over_after(seconds)
 
         def must_stop() -> bool:
-            return self._interrupted or is_over() or self._turn.is_wanted
+            return self._interrupted or is_over() or self.turn.is_wanted
 
         cycle = partial(
             Cycle,
-            config=self._config,
-            survey=self._survey,
-            writer=self._writer,
-            tools=self._tools,
+            config=self.config,
+            survey=self.survey,
+            writer=self.writer,
+            tools=self.tools,
             upkeep=lambda: self._maintain(must_stop),
-            seal=lambda: seal_finished(self._router, now_ms),
+            seal=lambda: seal_finished(self.router, now_ms),
             calls=calls,
             progress=progress,
         )
@@ -208,21 +196,21 @@ class Sleeper:
     @verb
     def upkeep(self, seconds: float = 0.0) -> ReflectReport:
         """Upkeep of the files alone, for so many seconds; 0 is no limit."""
-        self._ensure(write=True)
+        self.ensure(write=True)
         self._pace.begin()
         return self._maintain(_is_over_after(seconds))
 
     def _maintain(self, must_stop: Callable[[], bool]) -> ReflectReport:
-        expired = self._expire()
+        expired = self.expire()
         report = reflect_once(
-            self._router,
-            now_ms=self._clock.now_ms(),
-            config=self._config,
+            self.router,
+            now_ms=self.clock.now_ms(),
+            config=self.config,
             between=self._pace.breathe,
             must_stop=must_stop,
         )
         compaction = replace(report.compaction, expired=expired)
-        return replace(report, compaction=self._empty_caches(compaction))
+        return replace(report, compaction=self.empty_caches(compaction))
 
     @verb
     def reflect_undo(self, cycle: int) -> ReflectReport:
@@ -230,11 +218,9 @@ class Sleeper:
         from spector.sleep.gathering import retold
 
         number = parse_cycle(cycle)
-        self._ensure(write=True)
-        with self._turn:
-            return undo(
-                number, self._survey, self._writer, partial(retold, self._survey, self._config)
-            )
+        self.ensure(write=True)
+        with self.turn:
+            return undo(number, self.survey, self.writer, partial(retold, self.survey, self.config))
 
     def interrupt(self) -> None:
         """Let a running cycle end after its unit; the next one goes on."""
@@ -243,16 +229,16 @@ class Sleeper:
     def may_sleep(self) -> bool:
         """Whether a cycle may run by itself: where one ran before, or messages were observed; and
         no other process is in one."""
-        if self._turn.is_elsewhere:
+        if self.turn.is_elsewhere:
             return False
-        auto = self._config.sleep.auto
+        auto = self.config.sleep.auto
         if auto is not None:
             return auto
-        with self._survey.knowledge() as reader:
+        with self.survey.knowledge() as reader:
             return reader.sleep_state() is not None or reader.has_observed()
 
     def _state(self) -> SleepState:
-        with self._survey.knowledge() as reader:
+        with self.survey.knowledge() as reader:
             row = reader.sleep_state()
             begun = [] if row is not None else reader.cycle_changes("cycle")
         state = SleepState.of(row)

@@ -1,18 +1,19 @@
-"""Steps that change strengths only: decay, emotion, replay, rehearsal."""
+"""Steps that change strengths, move memories between tiers, or put them to rest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.knowledge import KnowledgeReader
+from spector.knowledge import KnowledgeReader, members_of_shared_entities
 from spector.language.observing import keep_scores
 from spector.language.statements import ASSISTANTS
-from spector.layout import Category, Flag
+from spector.layout import Category, Flag, TierCode
 from spector.search import Strengths, SurveyedText
+from spector.sleep.learning import naming, patterns
 from spector.sleep.night import (
     DAY_MS,
     REHEARSED,
@@ -20,11 +21,12 @@ from spector.sleep.night import (
     Night,
     Rows,
     Units,
-    batches,
+    among,
     has_flag,
+    in_units,
     texts_of,
 )
-from spector.sleep.protection import Protection, guessed_preferences, retiring
+from spector.sleep.protection import AT_REST, Protection, guessed_preferences, retiring
 from spector.write import Unit
 
 #: what strengths do not fade of
@@ -46,19 +48,15 @@ def decay(night: Night, cursor: int) -> Units:
         return None
     rows = night.memories.rows
     fades = ~has_flag(rows, _LASTING | Flag.DORMANT)
-    ids = rows["id"][fades & (rows["id"] > cursor)]
-    spared = {"protected or dormant": int((~fades).sum())} if not cursor else {}
-    for batch in batches(ids, night.sleep.batch_records):
-        yield Unit(
-            ids=batch.tolist(),
-            alter=lambda fresh: _decayed(night, since, fresh),
-            packed=True,
-            cursor=int(batch[-1]),
-            seen=len(batch),
-            skipped=spared,
-            reason="decay",
-        )
-        spared = {}
+    yield from in_units(
+        night,
+        rows["id"][fades],
+        cursor,
+        {"protected or dormant": int((~fades).sum())} if not cursor else {},
+        alter=lambda fresh: _decayed(night, since, fresh),
+        packed=True,
+        reason="decay",
+    )
     return {"decayed_ms": night.started_ms}
 
 
@@ -96,14 +94,8 @@ def emotion(night: Night, cursor: int) -> Units:
     if last and night.started_ms - last < DAY_MS:
         yield Unit(skipped={"not due": int(shining.sum())})
         return None
-    for batch in batches(rows["id"][shining & (rows["id"] > cursor)], night.sleep.batch_records):
-        yield Unit(
-            ids=batch.tolist(),
-            alter=_grown(night, _EMOTION),
-            cursor=int(batch[-1]),
-            seen=len(batch),
-            reason="flashbulb",
-        )
+    alter = _grown(night, _EMOTION)
+    yield from in_units(night, rows["id"][shining], cursor, alter=alter, reason="flashbulb")
     return {"recent": {"emotion_ms": night.started_ms}}
 
 
@@ -126,16 +118,9 @@ def replay(night: Night, cursor: int) -> Units:
         ]
     rows = night.memories.rows
     ids = np.array(sorted({each for row in pairs for each in (row["a"], row["b"])}), np.int64)
-    awake = rows["id"][night.is_active(rows)]
-    ids = ids[np.isin(ids, awake) & (ids > cursor)]
-    for batch in batches(ids, night.sleep.batch_records):
-        yield Unit(
-            ids=batch.tolist(),
-            alter=_grown(night, _REPLAY),
-            cursor=int(batch[-1]),
-            seen=len(batch),
-            reason="recalled together",
-        )
+    ids = ids[np.isin(ids, rows["id"][night.is_active(rows)])]
+    alter = _grown(night, _REPLAY)
+    yield from in_units(night, ids, cursor, alter=alter, reason="recalled together")
     return {"recent": {"replayed_ms": night.started_ms}}
 
 
@@ -165,23 +150,17 @@ def rehearse(night: Night, cursor: int) -> Units:
         night.is_active(rows)
         & (rows["importance"] >= np.float32(sleep.rehearse_min_importance))
         & (night.retention(rows) < sleep.rehearse_below)
-        & ~np.isin(rows["id"], np.array(done, np.int64))
+        & ~among(rows, done)
     )
     found = rows[due]
     chosen = _most_valuable(found)[: max(0, sleep.rehearse_most - len(done))]
     waiting = len(found) - len(chosen)
-    for batch in batches(found["id"][chosen], sleep.batch_records):
-        yield Unit(
-            ids=batch.tolist(),
-            alter=_grown(night, sleep.rehearse_factor),
-            what=REHEARSED,
-            seen=len(batch),
-            skipped={"limit of a day": waiting} if waiting else {},
-            reason="endangered",
-        )
-        waiting = 0
-    if waiting:
-        yield Unit(seen=waiting, skipped={"limit of a day": waiting})
+    spared = {"limit of a day": waiting} if waiting else {}
+    alter, why = _grown(night, sleep.rehearse_factor), "endangered"
+    ids = found["id"][chosen]
+    yield from in_units(night, ids, None, spared, alter=alter, what=REHEARSED, reason=why)
+    if spared and not len(ids):
+        yield Unit(seen=waiting, skipped=spared)
     return {"tested_ms": night.started_ms}
 
 
@@ -189,6 +168,107 @@ def _most_valuable(rows: Rows) -> Any:
     """Positions by importance times utility, the greatest first; of equal ones the older first."""
     worth = rows["importance"].astype(np.float64) * rows["utility"]
     return np.lexsort((rows["id"], -worth))
+
+
+# Steps that move memories between tiers or take them out of recall by age and use.
+
+
+def promote(night: Night, cursor: int) -> Units:
+    """Episodes that proved useful move to the semantic tier, under their ids."""
+    rows = night.memories.rows
+    by_use, by_worth = _deserving(night, rows)
+    due = rows[by_use | by_worth]
+    held = has_flag(due, Flag.PINNED | Flag.IMMUTABLE)
+    spared = {"pinned or immutable": int(held.sum())} if held.any() and not cursor else {}
+    ids = due["id"][~held]
+    used = set(rows["id"][by_use].tolist())
+
+    def alter(fresh: Strengths) -> Mask:
+        return np.logical_or(*_deserving(night, fresh.rows)) & ~has_flag(
+            fresh.rows, Flag.PINNED | Flag.IMMUTABLE
+        )
+
+    reasons = {each: "used often" if each in used else "useful for long" for each in ids.tolist()}
+    moves = {"alter": alter, "what": "tier", "to_tier": "semantic"}
+    yield from in_units(night, ids, cursor, spared, reasons=reasons, **moves)
+    if spared and not len(ids):
+        yield Unit(skipped=spared)
+    if night.sleep.promote_by_entity == "move":
+        yield from _moving(night)
+    # concepts of shared entities, and the runs that patterns are about, if no later step finds them
+    later = night.state.recent.get("steps", ())
+    named = (yield from naming(night)) if "extract" not in later else None
+    night.state.note(named or {})
+    yield from patterns(night)
+    return named
+
+
+def _moving(night: Night) -> Iterator[Unit]:
+    """Episodes of an entity that enough of them share move to the semantic tier."""
+    sleep, rows = night.sleep, night.memories.rows
+    with night.survey.knowledge() as reader:
+        shared = sleep.promote_entity_memories, sleep.promote_entity_sessions
+        found = members_of_shared_entities(reader, shared)
+
+    def may_move(rows: Rows) -> Mask:
+        held = has_flag(rows, AT_REST | Flag.PINNED | Flag.IMMUTABLE)
+        may: Mask = (rows["tier"] == int(TierCode.EPISODIC)) & ~held
+        return may
+
+    ids = rows["id"][may_move(rows) & among(rows, found)]
+    yield from in_units(
+        night,
+        ids,
+        alter=lambda fresh: may_move(fresh.rows),
+        what="tier",
+        to_tier="semantic",
+        reason="share an entity",
+    )
+
+
+def _deserving(night: Night, rows: Rows) -> tuple[Mask, Mask]:
+    """Episodes that are used often and have helped, and old ones of great utility."""
+    sleep = night.sleep
+    episodic = (rows["tier"] == int(TierCode.EPISODIC)) & ~has_flag(rows, AT_REST)
+    often = (rows["access_count"] >= sleep.promote_accesses) & (
+        rows["utility"] > np.float32(sleep.promote_accesses_utility)
+    )
+    lasting = (rows["utility"] >= np.float32(sleep.promote_utility)) & (
+        night.age_days(rows) >= sleep.promote_age_days
+    )
+    return episodic & often, episodic & lasting
+
+
+def demote(night: Night, cursor: int) -> Units:
+    """Semantic memories that are neither used nor useful become dormant."""
+    sleep, rows = night.sleep, night.memories.rows
+    idle = (
+        night.is_active(rows)
+        & (rows["tier"] == int(TierCode.SEMANTIC))
+        & (night.idle_days(rows) >= sleep.demote_idle_days)
+        & (rows["utility"] < np.float32(sleep.demote_utility))
+    )
+    found = rows[idle]
+    order = found[np.lexsort((found["id"], found["utility"]))]
+    protection = Protection(night, rows)
+    with night.survey.knowledge() as reader:
+        free = protection.free(order, reader, floors=False, use=False)
+    yield from retiring(night, free, "not used for long", protection.spared)
+    return None
+
+
+def expire(night: Night, cursor: int) -> Units:
+    """Count what has ended, which recall leaves out already; dormant only if the config says so."""
+    rows = night.memories.rows
+    ended = night.is_active(rows) & (rows["until_ms"] <= night.started_ms)
+    open_ones = has_flag(rows, Flag.UNRESOLVED)
+    spared = {"ended": int(ended.sum()), "unresolved": int((ended & open_ones).sum())}
+    held = has_flag(rows, Flag.PINNED | Flag.IMMUTABLE | Flag.FLASHBULB | Flag.UNRESOLVED)
+    if night.sleep.expiry_action == "none":
+        yield Unit(seen=spared["ended"], skipped={n: count for n, count in spared.items() if count})
+        return None
+    yield from retiring(night, rows[ended & ~held], "ended", {"unresolved": spared["unresolved"]})
+    return None
 
 
 # The forgetting engine: five rules, protections, and the limit of a day.
@@ -211,11 +291,11 @@ def forget(night: Night, cursor: int) -> Units:
         if night.sleep.forget_max_importance < 1.0:
             faded = [each for each in dull["id"].tolist() if why[each] == "faded"]
             said = protection.of_users(faded, reader)
-            dull = dull[~np.isin(dull["id"], np.array(sorted(said), np.int64))]
+            dull = dull[~among(dull, said)]
         texts = texts_of(night, dull["id"].tolist())
         dull = ordered(dull, texts, reader)
         kept = protection.of_knowledge(dull["id"].tolist(), texts, reader)
-        dull = dull[~np.isin(dull["id"], np.array(sorted(kept), np.int64))]
+        dull = dull[~among(dull, kept)]
         over = over_budget(night, active, dull, protection, reader)
     reasons = {**over.reasons, **{each: why[each] for each in dull["id"].tolist()}}
     chosen = np.concatenate([contradicted, dull, over.rows[~np.isin(over.rows["id"], dull["id"])]])
@@ -276,7 +356,7 @@ def _contradicted(night: Night, active: Rows, reader: KnowledgeReader) -> Rows:
         )
         if len({_speaker(words.get(end)) for end in pair}) == 1:
             gone.add(pair[0])
-    found = active[np.isin(active["id"], np.array(sorted(gone), np.int64))]
+    found = active[among(active, gone)]
     return found[Protection(night, active).of_headers(found, floors=False, use=False)]
 
 
@@ -294,14 +374,13 @@ _TEXTS: Final = 2_000
 _CAREFUL, _TIMES_CAREFUL = 5_000, 3
 
 
-class Over:
+class Over(NamedTuple):
     """Memories beyond the budget of their users, and why."""
 
-    def __init__(self, rows: Rows, reasons: Mapping[int, str], waiting: int = 0) -> None:
-        self.rows = rows
-        self.reasons = dict(reasons)
-        #: how many more are too many, and wait for another day
-        self.waiting = waiting
+    rows: Rows
+    reasons: Mapping[int, str]
+    #: how many more are too many, and wait for another day
+    waiting: int = 0
 
 
 def over_budget(
@@ -374,7 +453,7 @@ def _least_worth(
         ids = part["id"][~np.isin(part["id"], young)].tolist()  # the others are asked in their time
         known = texts_of(night, ids) if texts is None else texts
         kept = protection.of_knowledge(ids, known, reader)
-        part = part[~np.isin(part["id"], np.array(sorted(kept), np.int64))]
+        part = part[~among(part, kept)]
         part = part[: excess - count - waiting]
         waits = np.isin(part["id"], young)
         waiting += int(waits.sum())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -92,23 +93,22 @@ def undo(
     return ReflectReport(cycle=cycle, steps=(report,), kept=tuple(sorted(work.kept)))
 
 
+@dataclass(eq=False)
 class _Undo:
     """The changes of one cycle, turned back."""
 
-    def __init__(self, survey: Surveyor, rows: Sequence[dict[str, Any]]) -> None:
-        self._survey = survey
-        self._rows = rows
-        self.changed: list[int] = []
-        #: memories that were changed since
-        self.kept: set[int] = set()
-        #: memories that were forgotten since
-        self.gone: set[int] = set()
-        self._started_s = _started_s(rows)
+    survey: Surveyor
+    rows: Sequence[dict[str, Any]]
+    changed: list[int] = field(default_factory=list)
+    #: memories that were changed since
+    kept: set[int] = field(default_factory=set)
+    #: memories that were forgotten since
+    gone: set[int] = field(default_factory=set)
 
     def units(self) -> Iterator[Unit]:
         """Units in the reverse order of the changes."""
         waiting: list[dict[str, Any]] = []
-        for row in reversed(self._rows):
+        for row in reversed(self.rows):
             kind = _kind(row)
             if waiting and (
                 _kind(waiting[0]) != kind
@@ -132,11 +132,11 @@ class _Undo:
         """Units that bring back words that follow from numbers and sources, as they were."""
         first: dict[int, dict[str, int]] = {}
         last: dict[int, dict[str, int]] = {}
-        for row in self._rows:
+        for row in self.rows:
             if row["what"] == "restated":
                 first.setdefault(row["record_id"], row["before"])
                 last[row["record_id"]] = row["before"]
-        for each, words in self._survey.words(first).items():
+        for each, words in self.survey.words(first).items():
             if text_mark(words.text) == first[each]["was"]:
                 continue
             text = retold(each) if text_mark(words.text) == last[each]["text"] else None
@@ -168,10 +168,10 @@ class _Undo:
         """Memories that the cycle made and that are unchanged."""
         marks = {
             row["record_id"]: row["before"].get("text")
-            for row in self._rows
+            for row in self.rows
             if row["what"] == "made"
         }
-        words = self._survey.words(marks)
+        words = self.survey.words(marks)
         same = [each for each, found in words.items() if text_mark(found.text) == marks[each]]
         self.kept |= words.keys() - set(same)
         return sorted(same)
@@ -179,14 +179,14 @@ class _Undo:
     def erased(self) -> set[int]:
         """What the cycle has forgotten for good."""
         return {
-            each for row in self._rows if row["what"] == "erased" for each in row["before"]["ids"]
+            each for row in self.rows if row["what"] == "erased" for each in row["before"]["ids"]
         }
 
     def ended(self, made: Sequence[int]) -> list[int]:
         """What these memories, which the cycle made, had superseded."""
         return [
             each
-            for row in self._rows
+            for row in self.rows
             if row["what"] == "made" and row["record_id"] in made
             for each in row["before"].get("ended", ())
         ]
@@ -221,6 +221,12 @@ class _Undo:
         rested = flags[1] & ~flags[0] & Flag.DORMANT and row["flags"] & Flag.DORMANT
         return bool(rested) and int(row["last_access_s"]) > self._started_s
 
+    @cached_property
+    def _started_s(self) -> int:
+        """When the cycle of these changes began, in seconds."""
+        begun = [row["before"]["started_ms"] for row in self.rows if row["what"] == "cycle"]
+        return int(max(begun, default=0)) // 1000
+
     def _packed(self, row: dict[str, Any]) -> Iterator[Unit]:
         """Strengths that were kept together."""
         before = unpacked(row["before"]["packed"])
@@ -239,12 +245,6 @@ class _Undo:
             return changed
 
         yield Unit(ids=before["id"].tolist(), alter=alter)
-
-
-def _started_s(rows: Sequence[dict[str, Any]]) -> int:
-    """When the cycle of these changes began, in seconds."""
-    begun = [row["before"]["started_ms"] for row in rows if row["what"] == "cycle"]
-    return int(max(begun, default=0)) // 1000
 
 
 def _kind(row: dict[str, Any]) -> str:

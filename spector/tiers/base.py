@@ -45,6 +45,10 @@ class TierStore(Protocol):
     def max_batch(self) -> int:
         """Most records that :meth:`place` accepts at once."""
 
+    @property
+    def compactable(self) -> bool:
+        """False if tombstones are reused in place, so that partitions must not be rebuilt."""
+
     def attach(self, store: Store, config: Config) -> None:
         """Called once, after the store that keeps its bytes was opened."""
 
@@ -64,10 +68,6 @@ class TierStore(Protocol):
 
     def finished(self, row: SegmentRow, now_ms: int) -> bool:
         """True for an ACTIVE partition that takes no more appends."""
-
-    @property
-    def compactable(self) -> bool:
-        """False if tombstones are reused in place, so that partitions must not be rebuilt."""
 
 
 @runtime_checkable
@@ -229,6 +229,3 @@ class SemanticTier(PartitionedTier):
 
     name = "semantic"
     code = int(TierCode.SEMANTIC)
-
-    def default_capacity(self, config: Config) -> int:
-        return config.semantic_capacity

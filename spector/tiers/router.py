@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -35,20 +35,11 @@ from spector.store.payloads import KeyPath, attachment_of, entry_at
 from spector.tiers.base import EpisodicTier, ProceduralTier, SemanticTier, TierStore
 from spector.tiers.working import WorkingTier
 
-_PROTOCOL = (
-    "name",
-    "code",
-    "volatile",
-    "files",
-    "max_batch",
-    "compactable",
-    "attach",
-    "store",
-    "place",
-    "relocate",
-    "may_hold",
-    "finished",
-)
+#: what every tier has
+_PROTOCOL = [
+    *TierStore.__annotations__,
+    *(name for name in vars(TierStore) if not name.startswith("_")),
+]
 
 
 def default_tiers() -> list[TierStore]:
@@ -164,14 +155,16 @@ class TierRouter:
 _Found = TypeVar("_Found")
 
 
+@dataclass(eq=False)
 class Finder:
     """Looks records up by id. Given a scope, a record outside of it counts as unknown."""
 
-    def __init__(self, router: TierRouter, clock: Clock) -> None:
-        self._router = router
-        self._clock = clock
-        for store in router.stores():
-            store.catalog.tell_time(clock.now_ms)
+    router: TierRouter
+    clock: Clock
+
+    def __post_init__(self) -> None:
+        for store in self.router.stores():
+            store.catalog.tell_time(self.clock.now_ms)
 
     def get(self, record_id: int, scope: Scope = ANYBODY) -> MemoryRecord:
         """A live record as it is now, its bytes verified.
@@ -179,7 +172,7 @@ class Finder:
         Raises:
             UnknownRecordError: there is none. PartitionCorruptError: its bytes are damaged.
         """
-        for store in self._router.stores():
+        for store in self.router.stores():
             store.view()  # a reader follows the writer here
         while True:
             store, row = self.find(record_id, scope)
@@ -197,7 +190,7 @@ class Finder:
 
     def complete(self, store: Store, records: list[MemoryRecord]) -> list[MemoryRecord]:
         """Fill in what records that were just made of rows of a store lack: details, the time."""
-        complete_records(store.catalog, records, self._clock.now_ms())
+        complete_records(store.catalog, records, self.clock.now_ms())
         return records
 
     def named(self, target: Any, key: Any, namespace: Any, scope: Scope) -> Any:
@@ -224,12 +217,12 @@ class Finder:
         Raises:
             UnknownRecordError: there is none; in the same words for one of another user.
         """
-        store = self._router.durable_store()
+        store = self.router.durable_store()
         store.ensure_usable()
         store.view()  # a reader follows the writer here
         with store.catalog.reading() as db:
             entry = entry_at(db, path, store.catalog.path)
-        if entry is None or store.catalog.ends.has_expired(entry, self._clock.now_ms()):
+        if entry is None or store.catalog.ends.has_expired(entry, self.clock.now_ms()):
             raise unknown_key(path)
         return int(entry["id"])
 
@@ -249,7 +242,7 @@ class Finder:
 
     def is_kept(self, path: KeyPath) -> bool:
         """Whether the files have a memory of a key, even one that has expired."""
-        store = self._router.durable_store()
+        store = self.router.durable_store()
         store.view()
         with store.catalog.reading() as db:
             return entry_at(db, path, store.catalog.path) is not None
@@ -270,7 +263,7 @@ class Finder:
 
     def serve_attachments(self, memory: object) -> None:
         """Have records read attachments from the memory that returned them."""
-        for store in self._router.stores():
+        for store in self.router.stores():
             store.catalog.attachments.serve(memory)
 
     def attached_to(self, record: MemoryRecord) -> Any:
@@ -279,7 +272,7 @@ class Finder:
         Raises:
             UnknownRecordError: it is not there, or another user's by now.
         """
-        for store in self._router.stores():
+        for store in self.router.stores():
             store.view()  # a reader follows the writer here
         store, row = self.find(record.id)
         if row.user_id != record.user_id:
@@ -307,7 +300,7 @@ class Finder:
             store, row = self.find(record_id, scope)
             segment = store.segments.get(row.segment_id)
             if segment is not None:
-                return store, row, self._router.by_code(segment.row.tier)
+                return store, row, self.router.by_code(segment.row.tier)
             with store.still():  # a compaction has just moved it; then the new place is known
                 if row.segment_id not in store.segments and store.catalog.fetch([row.id]) == {
                     row.id: row
@@ -330,7 +323,7 @@ class Finder:
                 hint="pass one id, hit or record; get, update and forget take key= as well",
             )
         if 0 <= record_id < 1 << 63:
-            for store in self._router.stores():
+            for store in self.router.stores():
                 row = store.catalog.fetch([int(record_id)]).get(int(record_id))
                 if row is not None and scope.holds(row):
                     return store, row
@@ -352,7 +345,7 @@ class Finder:
             CatalogCorruptError: it is.
         """
         possible = [each for each in ids if 0 <= each < 1 << 63]
-        for store in self._router.stores():
+        for store in self.router.stores():
             store.catalog.refuse_hidden(possible)
 
     def is_forgotten(self, record_id: object) -> bool:
@@ -362,7 +355,7 @@ class Finder:
         named = int(record_id)
         if not 0 <= named < 1 << 63:
             return False
-        stores = self._router.stores()
+        stores = self.router.stores()
         if any(store.catalog.fetch([named]) for store in stores) or not any(
             awaits_erasure(store, named) for store in stores
         ):
@@ -376,7 +369,7 @@ class Finder:
         if scope.is_open or not linked:
             return record
         outside: set[int] = set()
-        for store in self._router.stores():
+        for store in self.router.stores():
             outside |= members(store.catalog, linked, scope, inside=False)
         if not outside:
             return record
@@ -393,7 +386,7 @@ class Finder:
 
     def tier_name(self, code: int) -> str:
         """The name of the tier that a record's header has as a code."""
-        return self._router.by_code(code).name
+        return self.router.by_code(code).name
 
 
 def key_path(target: Any, key: Any, namespace: Any, scope: Scope) -> KeyPath:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -83,8 +84,9 @@ class WorkingTier(PartitionedTier):
         )
         slab = self._slabs.get(tx)
         if slab is None:
+            # a proxy: the tier keeps the slab as long as the transaction lives
             slab = self._slabs[tx] = _Slab(
-                tx, row, *self._dead(row), capacity=self.capacity, users=self.users
+                weakref.proxy(tx), row, *self._dead(row), self.capacity, self.users
             )
         new_ids = images[:, 8:16].copy().view("<u8")[:, 0].tolist()
         slots, evicted = slab.place(images, new_ids, users)
@@ -135,38 +137,29 @@ class _Held(NamedTuple):
     mutable: bytes | None = b""
 
 
+@dataclass(eq=False)
 class _Slab:
     """The slots of all users as one transaction sees them.
 
     The catalog has the owners of the slots: a memory that was moved counts for its new user.
     """
 
-    def __init__(
-        self,
-        tx: Transaction,
-        row: SegmentRow,
-        dead: dict[str | None, list[_Held]],
-        free: list[int],
-        *,
-        capacity: int,
-        users: int,
-    ) -> None:
-        self._tx = weakref.proxy(tx)  # the tier keeps the slab as long as the transaction lives
-        self._row = row
-        self._dead = dead
-        self._capacity = capacity
-        self._users = users
-        #: rings loaded so far, oldest record first
-        self._rings: dict[str | None, list[_Held]] = {}
-        #: users written to, in order of their last write
-        self._written: dict[str | None, None] = {}
-        #: dead slots that belong to no ring any more
-        self._free = free
-        #: evicted live records that have not been overwritten yet
-        self._released: list[_Held] = []
-        self._evicted: list[int] = []
-        #: ids that were removed from a ring, dead or alive
-        self.removed: list[int] = []
+    _tx: Any
+    _row: SegmentRow
+    _dead: dict[str | None, list[_Held]]
+    #: dead slots that belong to no ring any more
+    _free: list[int]
+    _capacity: int
+    _users: int
+    #: rings loaded so far, oldest record first
+    _rings: dict[str | None, list[_Held]] = field(default_factory=dict)
+    #: users written to, in order of their last write
+    _written: dict[str | None, None] = field(default_factory=dict)
+    #: evicted live records that have not been overwritten yet
+    _released: list[_Held] = field(default_factory=list)
+    _evicted: list[int] = field(default_factory=list)
+    #: ids that were removed from a ring, dead or alive
+    removed: list[int] = field(default_factory=list)
 
     def place(
         self, images: Bytes, new_ids: Sequence[int], users: Sequence[str | None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from spector.arguments import (
@@ -49,6 +49,7 @@ Progress = Callable[[int, int], None]
 Empty = Callable[[], Purged | None]
 
 
+@dataclass(eq=False)
 class Keeper:
     """Upkeep of the stores of one memory.
 
@@ -57,19 +58,11 @@ class Keeper:
         expire: forgets what has expired, before anything is erased; returns how many.
     """
 
-    def __init__(
-        self,
-        router: TierRouter,
-        config: Config,
-        clock: Clock,
-        caches: Sequence[Empty],
-        expire: Callable[[], int],
-    ) -> None:
-        self._router = router
-        self._config = config
-        self._clock = clock
-        self._caches = caches
-        self._expire = expire
+    router: TierRouter
+    config: Config
+    clock: Clock
+    caches: Sequence[Empty]
+    expire: Callable[[], int]
 
     # -- erasure ------------------------------------------------------------------------------
 
@@ -91,12 +84,12 @@ class Keeper:
                 "verify searches for what a compaction has erased, and a dry run erases nothing",
                 hint="leave one of the two out",
             )
-        expired = sum(self._expired().values()) if dry_run else self._expire()
+        expired = sum(self._expired().values()) if dry_run else self.expire()
         report = self._erase(share, dry_run=dry_run, progress=progress, needles=needles)
         report = replace(report, expired=expired)
         if report.receipt is None:
             return report
-        receipt = receipt_within(report.receipt, scope, (), self._router.stores())
+        receipt = receipt_within(report.receipt, scope, (), self.router.stores())
         return replace(report, receipt=receipt)
 
     def erase_forgotten(
@@ -107,7 +100,7 @@ class Keeper:
         assert receipt is not None, "always"
         kept = sorted({*receipt.derived, *report.without_source, *report.lost_source})
         receipt = replace(receipt, derived_erased=report.derived, derived=tuple(kept))
-        receipt = receipt_within(receipt, scope, report.ids, self._router.stores())
+        receipt = receipt_within(receipt, scope, report.ids, self.router.stores())
         return replace(report, receipt=replace(receipt, protected=report.protected))
 
     def _erase(self, threshold: float, **more: Any) -> CompactionReport:
@@ -115,10 +108,10 @@ class Keeper:
 
         return self.empty_caches(
             compact_all(
-                self._router,
-                config=self._config,
+                self.router,
+                config=self.config,
                 threshold=threshold,
-                now_ms=self._clock.now_ms(),
+                now_ms=self.clock.now_ms(),
                 **more,
             )
         )
@@ -127,7 +120,7 @@ class Keeper:
         """After an erasure: caches forget, too, and the receipt says so."""
         if report.receipt is None:
             return report
-        emptied = tuple(done for each in self._caches if (done := each()) is not None)
+        emptied = tuple(done for each in self.caches if (done := each()) is not None)
         receipt = replace(report.receipt, purged=(*report.receipt.purged, *emptied))
         return replace(report, receipt=receipt)
 
@@ -135,7 +128,7 @@ class Keeper:
 
     def checkpoint(self) -> None:
         """Make the partitions durable and empty the journal."""
-        for store in self._router.stores():
+        for store in self.router.stores():
             store.checkpoint()
 
     def check(self, progress: Progress | None, limit: int | None) -> CheckReport:
@@ -144,10 +137,10 @@ class Keeper:
 
         limit = parse_limit(limit)
         parse_callback(progress, "progress")
-        durable = self._router.durable_store()
-        tiers = {tier.code: tier.files for tier in self._router}
+        durable = self.router.durable_store()
+        tiers = {tier.code: tier.files for tier in self.router}
         reports = []
-        for store in self._router.stores():
+        for store in self.router.stores():
             with store.still():
                 if not store.files.durable:
                     store.checkpoint()  # it has no journal to look up which slots are due to go
@@ -165,9 +158,9 @@ class Keeper:
         from spector.store.backup import copy_store
 
         return copy_store(
-            self._router.durable_store(),
+            self.router.durable_store(),
             parse_directory(dest, "dest"),
-            taken_ms=self._clock.now_ms(),
+            taken_ms=self.clock.now_ms(),
             force=parse_truth(force, "force"),
             progress=parse_callback(progress, "progress"),
         )
@@ -179,12 +172,12 @@ class Keeper:
 
     def stored(self) -> int:
         """How many memories there are, with what is derived from others."""
-        live = sum(p.live for store in self._router.stores() for p in store.view().partitions)
+        live = sum(p.live for store in self.router.stores() for p in store.view().partitions)
         return live - sum(self._expired().values())
 
     def _expired(self) -> dict[int, int]:
         """Code of a tier -> memories that have expired and are still in its partitions."""
-        catalog = self._router.durable_store().catalog
+        catalog = self.router.durable_store().catalog
         if not catalog.ends.are_there():
             return {}
         with catalog.reading() as db:
@@ -192,18 +185,18 @@ class Keeper:
 
     def _derived(self) -> dict[int, int]:
         """Code of a tier -> memories that repeat others."""
-        return tiers_of([(each, _DERIVED) for each in self._router.stores()], trusted_s=None)
+        return tiers_of([(each, _DERIVED) for each in self.router.stores()], trusted_s=None)
 
     def users(self, trusted_s: float, sorts: frozenset[str] | None) -> list[UserSummary]:
         """Every user that a memory is of, by id."""
-        return users_of(self._router.stores(), sorts, trusted_s=trusted_s)
+        return users_of(self.router.stores(), sorts, trusted_s=trusted_s)
 
     def namespaces(
         self, scope: Scope, prefix: Any, depth: Any, after: Any, limit: Any
     ) -> list[NamespaceSummary]:
         """Every namespace that memories have keys of; see ``Memory.namespaces``."""
         return namespaces_of(
-            self._router.durable_store(),
+            self.router.durable_store(),
             KeyRange(parse_namespace(prefix), below=True),
             scope,
             depth=None if depth is None else parse_integer(depth, "depth", 1),
@@ -214,18 +207,18 @@ class Keeper:
     def stats(self, about: Mapping[str, Any], counters: Mapping[str, Any]) -> dict[str, Any]:
         """What all stores hold and what is due for erasure; ``about`` and ``counters`` as given."""
         tiers: dict[str, dict[str, int]] = {
-            tier.name: {"records": 0, "tombstones": 0, "partitions": 0} for tier in self._router
+            tier.name: {"records": 0, "tombstones": 0, "partitions": 0} for tier in self.router
         }
-        for store in self._router.stores():
+        for store in self.router.stores():
             for partition in store.view().partitions:
-                entry = tiers[self._router.by_code(partition.tier).name]
+                entry = tiers[self.router.by_code(partition.tier).name]
                 entry["records"] += partition.live
                 entry["tombstones"] += partition.slots - partition.live
                 entry["partitions"] += 1
         derived = self._derived()
         for code, count in (*self._expired().items(), *derived.items()):
-            tiers[self._router.by_code(code).name]["records"] -= count
-        durable = self._router.durable_store()
+            tiers[self.router.by_code(code).name]["records"] -= count
+        durable = self.router.durable_store()
         sizes = durable.files.sizes() if durable.files.durable else {}
         from spector.store.erasure import due_of
 
@@ -261,10 +254,10 @@ class Keeper:
         found = tiers_of(conditions, trusted_s=trusted_s)
         return {
             **about,
-            "model": self._router.durable_store().meta.get("model_id") or None,
+            "model": self.router.durable_store().meta.get("model_id") or None,
             "scope": dict(scope),
             "records": sum(found.values()),
-            "tiers": {tier.name: {"records": found.get(tier.code, 0)} for tier in self._router},
+            "tiers": {tier.name: {"records": found.get(tier.code, 0)} for tier in self.router},
             "kernel": kernel_info(),
         }
 

@@ -8,7 +8,7 @@ from spector.faces import on_first_use
 
 if TYPE_CHECKING:
     from spector.write.append import path_of_draft
-    from spector.write.changing import Change, Changer
+    from spector.write.changing import Change, Changer, growing
     from spector.write.commit import (
         Committed,
         KnowledgeWriter,
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         UnpreparedError,
         UseRecorder,
     )
-    from spector.write.context import WriteContext, refuse_missing
+    from spector.write.context import WriteContext, refuse_missing, scored
     from spector.write.draft import Draft
     from spector.write.fields import FIELDS, Memories, MemoryFields, Named
     from spector.write.forgetting import Forgetter, Manner
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         likest,
     )
     from spector.write.reembed import reembed_store, source_model
-    from spector.write.replacing import Beside, EndMover, KeyWriter
+    from spector.write.replacing import Beside, EndMover, KeyWriter, Updater
     from spector.write.series import (
         ArrivalWriter,
         ChangedError,
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
         unpacked,
         unpacked_rows,
     )
-    from spector.write.updating import Updater
     from spector.write.writer import Writer
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,9 +54,6 @@ def with_flag(block: bytes, flag: Flag, on: bool = True) -> bytes:
 
 # One batch of drafts on its way into a store.
 
-#: gives out so many ids in a transaction, at a time in ms
-ClaimIds = Callable[[Transaction, int, int], list[int]]
-
 
 class StagedChange(Protocol):
     """A change of an earlier memory in the commit of a batch."""
@@ -79,7 +76,6 @@ class Work:
     #: changes of earlier memories
     others: Sequence[StagedChange]
     now_ms: int
-    claim_ids: ClaimIds
     #: called with the transaction and the ids before the commit
     then: Callable[[Transaction, list[int]], None] | None
 
@@ -130,7 +126,7 @@ def refuse_future_parents(drafts: Sequence[Draft], first_id: int) -> None:
 # Drafts of one store as columns, the form that records, rows and record images are made of.
 
 #: fields that stand beside a memory
-_BESIDE = frozenset({"key", "expires_ms", "expires_in_ms", "attachment"})
+BESIDE: Final = frozenset({"key", "expires_ms", "expires_in_ms", "attachment"})
 
 
 class Batch:
@@ -140,11 +136,6 @@ class Batch:
         self.size = len(drafts)
         given: set[str] = set().union(*map(vars, drafts))
         self._columns = {name: list(map(attrgetter(name), drafts)) for name in given}
-
-    @property
-    def has_entries(self) -> bool:
-        """Whether a draft may have what stands beside its memory."""
-        return not _BESIDE.isdisjoint(self._columns)
 
     def given(self, *names: str) -> dict[str, list[Any]]:
         """The columns that exist."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from spector.arguments import id_of, ids_in
 from spector.errors import ImmutableRecordError, InvalidInputError
-from spector.knowledge import KnowledgeReader, derived_of
+from spector.knowledge import GAIN, KnowledgeReader, derived_of
 from spector.language.statements import speaker_in
 from spector.layout import MUTABLE_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, Flag
 from spector.records import MemoryRecord, aliases_in, turn_before_in
@@ -20,7 +21,7 @@ from spector.store.files import Bytes
 from spector.store.payloads import has_tables, make_tables, put_rows, table_named
 from spector.tiers import TierStore, unknown
 from spector.write import supersede
-from spector.write.append import flags_of
+from spector.write.append import Encoded, flags_of, with_flag
 from spector.write.context import WriteContext
 from spector.write.draft import Draft
 from spector.write.fields import Named
@@ -88,12 +89,31 @@ def row_of(draft: Draft, record_id: int, mutable: bytes, event_ms: int, recorded
     )
 
 
+def relocate(tx: Transaction, tier: TierStore, before: Row, after: Row, encoded: Encoded) -> None:
+    """Stage a record's new bytes in a new place, and its new row."""
+    dead = with_flag(before.mutable, Flag.TOMBSTONE)
+    place = tier.relocate(tx, before, encoded.images, after.event_ms, dead)
+    after.segment_id, after.slot = place
+    catalog_rows.update_row(tx.connection, before, after)
+
+
 #: changes the mutable fields of one header in place; False when there is nothing to change
 Change = Callable[[Any, MemoryRecord], bool]
 _MAX_U32 = 0xFFFF_FFFF
 _DAY_S = 86_400
 
 
+def growing(factor: float, most: float) -> Change:
+    """A change that multiplies stability, up to so many days."""
+
+    def change(header: Any, _: MemoryRecord) -> bool:
+        header["stability_days"] = min(float(header["stability_days"]) * factor, most)
+        return True
+
+    return change
+
+
+@dataclass(eq=False)
 class Changer:
     """Changes what stays in its slot. Callers check that the store is open and writable.
 
@@ -101,9 +121,8 @@ class Changer:
         note_writes: called with the number of memories after they have changed.
     """
 
-    def __init__(self, parts: WriteContext, *, note_writes: Callable[[int], None]) -> None:
-        self._parts = parts
-        self._note_writes = note_writes
+    parts: WriteContext
+    note_writes: Callable[[int], None]
 
     def set_flag(self, target: Named, flag: Flag, on: bool, scope: Scope = ANYBODY) -> MemoryRecord:
         """Set or clear one flag."""
@@ -113,7 +132,7 @@ class Changer:
             header["flags"] = before | flag if on else before & ~int(flag)
             return bool(int(header["flags"]) != before)
 
-        return self._parts.finder.within(self.change([id_of(target)], change, scope)[0], scope)
+        return self.parts.finder.within(self.change([id_of(target)], change, scope)[0], scope)
 
     def retire(self, target: Any, scope: Scope = ANYBODY) -> list[MemoryRecord]:
         """Make memories dormant; all of them or, if one is unknown or immutable, none."""
@@ -131,7 +150,7 @@ class Changer:
 
     def reactivate(self, target: Any, scope: Scope = ANYBODY) -> list[MemoryRecord]:
         """Wake dormant memories: they fade from now on, and no access is counted."""
-        now_s = max(0, min(_MAX_U32, self._parts.clock.now_ms() // 1000))
+        now_s = max(0, min(_MAX_U32, self.parts.clock.now_ms() // 1000))
 
         def change(header: Any, record: MemoryRecord) -> bool:
             if Flag.DORMANT not in record.flags:
@@ -147,19 +166,19 @@ class Changer:
 
         Nothing changes if one of those that are named may not.
         """
-        ids, finder = list(dict.fromkeys(ids_in(target, "target"))), self._parts.finder
-        with self._parts.exclusive():
+        ids, finder = list(dict.fromkeys(ids_in(target, "target"))), self.parts.finder
+        with self.parts.exclusive():
             for each in ids:
                 store, row, _ = finder.locate(each, scope)
                 tier, header = self._header(store, row)
                 change(header, to_record(row, header, tier.name))  # on a copy: it may refuse
             records = self.change([*ids, *self._along(ids)], change)[: len(ids)]
-        self._note_writes(len(records))
+        self.note_writes(len(records))
         return [finder.within(record, scope) for record in records]
 
     def _along(self, ids: Collection[int]) -> list[int]:
         """What is derived from memories, and from no other that is awake; not what may not change."""
-        store = self._parts.router.durable_store()
+        store = self.parts.router.durable_store()
         with store.catalog.reading() as db:
             if not has_tables(db):
                 return []
@@ -182,9 +201,9 @@ class Changer:
 
         Its successor must have been forgotten, or with ``keep`` becomes one that contradicts it.
         """
-        record_id, finder = id_of(target), self._parts.finder
+        record_id, finder = id_of(target), self.parts.finder
         finder.locate(record_id, scope)
-        with self._parts.exclusive():
+        with self.parts.exclusive():
             store, row, tier = finder.locate(record_id, scope)
             facts = supersede.facts_alone(store, [row.id])
             along = tuple(store.catalog.fetch(facts).values())
@@ -204,13 +223,13 @@ class Changer:
             tier, header = self._header(store, row)
             record = to_record(row, header, tier.name)
             finder.complete(store, [record])
-        self._note_writes(1)
+        self.note_writes(1)
         return finder.within(record, scope)
 
     def _tie(self, tx: Transaction, older: int, newer: Sequence[int]) -> None:
         """Edges between a memory and those that contradict it; the smaller id comes first."""
         make_tables(tx.connection)
-        now_ms = self._parts.clock.now_ms()
+        now_ms = self.parts.clock.now_ms()
         put_rows(
             tx.connection,
             table_named("edge"),
@@ -238,12 +257,12 @@ class Changer:
         restart the forgetting curve.
         """
         record = self.change([id_of(target)], self.reinforcing(success), scope)[0]
-        self._note_writes(1)
-        return self._parts.finder.within(record, scope)
+        self.note_writes(1)
+        return self.parts.finder.within(record, scope)
 
     def reinforcing(self, success: bool) -> Change:
         """The change of one use that helped, or misled; see `reinforce`."""
-        config, now_ms = self._parts.config, self._parts.clock.now_ms()
+        config, now_ms = self.parts.config, self.parts.clock.now_ms()
         now_s = max(0, min(_MAX_U32, now_ms // 1000))
 
         def change(header: Any, _: MemoryRecord) -> bool:
@@ -268,20 +287,18 @@ class Changer:
         The small boost is the Hebbian co-activation of Cognitive Memory v9. Memories that have been
         forgotten meanwhile, or moved out of the scope, are skipped.
         """
-        config, now_ms = self._parts.config, self._parts.clock.now_ms()
-        now_s = max(0, min(_MAX_U32, now_ms // 1000))
+        now_s = max(0, min(_MAX_U32, self.parts.clock.now_ms() // 1000))
+        grow = growing(GAIN, self.parts.config.max_stability_days)
 
-        def change(header: Any, _: MemoryRecord) -> bool:
+        def change(header: Any, record: MemoryRecord) -> bool:
             header["access_count"] = min(int(header["access_count"]) + 1, _MAX_U32)
             header["last_access_s"] = _last_access(header, now_s)
-            grown = float(header["stability_days"]) * 1.02
-            header["stability_days"] = min(grown, config.max_stability_days)
-            return True
+            return grow(header, record)
 
-        with self._parts.exclusive():
+        with self.parts.exclusive():
             present = {
                 row.id
-                for store in self._parts.router.stores()
+                for store in self.parts.router.stores()
                 for row in store.catalog.fetch(ids).values()
                 if scope.holds(row)
             }
@@ -293,7 +310,7 @@ class Changer:
         """Apply a change of mutable fields to records, in one transaction per store."""
         by_store: dict[Store, list[int]] = {}
         for record_id in ids:
-            store, _, _ = self._parts.finder.locate(record_id, scope)
+            store, _, _ = self.parts.finder.locate(record_id, scope)
             by_store.setdefault(store, []).append(record_id)
         out: dict[int, MemoryRecord] = {}
         for store, members in by_store.items():
@@ -317,12 +334,12 @@ class Changer:
                         for row, block in staged:
                             tx.set_mutable(row.segment_id, row.slot, block)
                         catalog_rows.set_mutable(tx.connection, [(r.id, b) for r, b in staged])
-                self._parts.finder.complete(store, [out[each] for each in rows])
+                self.parts.finder.complete(store, [out[each] for each in rows])
         return [out[record_id] for record_id in ids]
 
     def stage(self, tx: Transaction, changes: Collection[tuple[int, Change]]) -> None:
         """Changes of mutable halves as part of a transaction of the durable store."""
-        store = self._parts.router.durable_store()
+        store = self.parts.router.durable_store()
         rows = store.catalog.fetch([record_id for record_id, _ in changes])
         for record_id, change in changes:
             row = rows.get(record_id)
@@ -336,7 +353,7 @@ class Changer:
 
     def _header(self, store: Store, row: Row) -> tuple[TierStore, Any]:
         header = current_bytes(store, row)[:64].view(RECORD_DTYPE)[0]
-        return self._parts.router.by_code(int(header["tier"])), header
+        return self.parts.router.by_code(int(header["tier"])), header
 
 
 def _last_access(header: Any, now_s: int) -> int:

@@ -22,8 +22,7 @@ from spector.records import MemoryRecord
 from spector.store.catalog import ANYBODY, Scope
 from spector.store.core import Store, Transaction
 from spector.store.payloads import delete_owned, delete_rows, make_tables, put_rows
-from spector.write.append import ClaimIds
-from spector.write.changing import Change, Changer
+from spector.write.changing import Change, Changer, growing
 from spector.write.context import WriteContext, importance_of, vectors_of
 from spector.write.draft import Draft
 from spector.write.writer import Writer
@@ -34,20 +33,20 @@ from spector.write.writer import Writer
 def apply_changes(
     tx: Transaction,
     changes: Changes,
-    claim_ids: ClaimIds | None = None,
+    parts: WriteContext,
     now_ms: int = 0,
     ids: Mapping[int, int] | None = None,
 ) -> list[int]:
     """Delete and put the rows of a change set; the tables are made when the first row needs them.
 
+    Returns the ids of the items that it makes.
+
     Args:
-        claim_ids: gives the items that it makes their ids, which are returned.
         ids: number of a memory that this commit stores -> its id.
     """
     db, items = tx.connection, list[int]()
     if changes.items:
-        assert claim_ids is not None
-        items = claim_ids(tx, changes.items, now_ms)
+        items = parts.claim_ids(tx, changes.items, now_ms)
     delete_owned(db, changes.forget)
     if changes.puts:
         make_tables(db)
@@ -111,23 +110,16 @@ class UnpreparedError(Exception):
     """A decision needs a text that the caller has not prepared: what it had read has changed."""
 
 
+@dataclass(eq=False)
 class KnowledgeWriter:
     """Commits change sets. Callers check that the store is open and writable."""
 
-    def __init__(
-        self,
-        parts: WriteContext,
-        writer: Writer,
-        changer: Changer,
-        *,
-        note_writes: Callable[[int], None],
-    ) -> None:
-        self._parts = parts
-        self._writer = writer
-        self._changer = changer
-        self._note_writes = note_writes
-        #: called before knowledge changes: no row of it may then hang on a memory that has expired
-        self.forget_ended: Callable[[], object] = bool
+    parts: WriteContext
+    writer: Writer
+    changer: Changer
+    note_writes: Callable[[int], None]
+    #: called before knowledge changes: no row of it may then hang on a memory that has expired
+    forget_ended: Callable[[], object] = bool
 
     @managed
     def reading(self) -> Iterator[KnowledgeReader]:
@@ -136,14 +128,14 @@ class KnowledgeWriter:
         It is no single moment: that would hold the catalog's log for as long as a slow embedder or
         source takes.
         """
-        store = self._parts.router.durable_store()
+        store = self.parts.router.durable_store()
         with store.catalog.reading() as db:
             yield KnowledgeReader(db, store.catalog.path)
 
     @property
     def callbacks(self) -> LayerCallbacks:
         """The callbacks of layers, called when one gets or loses a memory."""
-        return self._parts.callbacks
+        return self.parts.callbacks
 
     def commit(
         self,
@@ -170,17 +162,19 @@ class KnowledgeWriter:
             UnknownRecordError: one of those is outside of the scope.
         """
         drafts = [self._draft(each) for each in prepared]
-        tiers = [self._parts.router[draft.tier] for draft in drafts]
+        tiers = [self.parts.router[draft.tier] for draft in drafts]
         vectors = (
             None
             if not drafts
-            else vectors_of(self._parts, drafts, tiers, [draft.text for draft in drafts])
+            else vectors_of(self.parts, drafts, tiers, [draft.text for draft in drafts])
         )
-        importance = [importance_of(self._parts, draft) for draft in drafts]
-        store = self._parts.router.durable_store()
+        importance = [importance_of(self.parts, draft) for draft in drafts]
+        store = self.parts.router.durable_store()
         with store.exclusive():
-            now_ms = self._parts.clock.now_ms()
-            self._make_way(scope, named)
+            now_ms = self.parts.clock.now_ms()
+            for each in () if scope.is_open else named:
+                self.parts.finder.find(each, scope)
+            self.forget_ended()
             with store.catalog.latest() as db:
                 changes = decide(KnowledgeReader(db, store.catalog.path), now_ms)
             if not changes and not strengthen:
@@ -191,8 +185,8 @@ class KnowledgeWriter:
 
             def apply(tx: Transaction, ids: Sequence[int]) -> None:
                 made = dict(zip(changes.store, ids, strict=True))
-                items[:] = apply_changes(tx, changes, self._writer.claim_ids, now_ms, made)
-                self._changer.stage(tx, strengthen)
+                items[:] = apply_changes(tx, changes, self.parts, now_ms, made)
+                self.changer.stage(tx, strengthen)
                 if also is not None:
                     also(tx)
 
@@ -205,7 +199,7 @@ class KnowledgeWriter:
                 ]
                 for n, draft in zip(changes.store, chosen, strict=True):
                     draft.derived = changes.is_derived(New(n))
-                records = self._writer.store_with(
+                records = self.writer.store_with(
                     chosen,
                     None if vectors is None else vectors[changes.store],
                     [importance[n] for n in changes.store],
@@ -215,23 +209,17 @@ class KnowledgeWriter:
                 with store.transaction() as tx:
                     apply(tx, ())
         if counts:
-            self._note_writes(max(1, len(records)))
+            self.note_writes(max(1, len(records)))
         for n, record in zip(changes.store, records, strict=True):
             layer = layer_of(changes.sorts_of(New(n)))
             if layer is not None:
-                self._parts.callbacks.note_stored(layer, [record])
+                self.parts.callbacks.note_stored(layer, [record])
         return Committed(dict(zip(changes.store, records, strict=True)), tuple(items))
-
-    def _make_way(self, scope: Scope, named: Iterable[int]) -> None:
-        """Refuse named memories outside of a scope, and forget what has ended."""
-        for each in () if scope.is_open else named:
-            self._parts.finder.find(each, scope)
-        self.forget_ended()
 
     def _draft(self, prepared: Prepared, gone: tuple[int, ...] = ()) -> Draft:
         """The draft of a text, with the memories that it supersedes."""
         fields = {**prepared.fields, "supersedes": gone} if gone else prepared.fields
-        draft = self._writer.draft(prepared.text, fields)
+        draft = self.writer.draft(prepared.text, fields)
         if prepared.growth != 1.0:
             draft.growth = prepared.growth
         return draft
@@ -243,13 +231,13 @@ class KnowledgeWriter:
 _AT_REST: Final = int(Flag.DORMANT | Flag.SUPERSEDED | Flag.QUARANTINED)
 
 
+@dataclass(eq=False)
 class UseRecorder:
     """Notes the uses of memories. Callers check that the store is open and writable."""
 
-    def __init__(self, parts: WriteContext, changer: Changer, knowledge: KnowledgeWriter) -> None:
-        self._parts = parts
-        self._changer = changer
-        self._knowledge = knowledge
+    parts: WriteContext
+    changer: Changer
+    knowledge: KnowledgeWriter
 
     def note_use(
         self, ids: Sequence[int], scope: Scope = ANYBODY, *, associate: bool = False
@@ -260,9 +248,9 @@ class UseRecorder:
         ``associate`` asks for it, each pair of the best ten counts once more, and at most twenty
         living neighbours gain 2 % of stability, once. Nothing crosses users or leaves the scope.
         """
-        with self._parts.exclusive():
-            self._changer.note_use(ids, scope)
-            store = self._parts.router.durable_store()
+        with self.parts.exclusive():
+            self.changer.note_use(ids, scope)
+            store = self.parts.router.durable_store()
             rows = store.catalog.fetch(ids)
             users = {
                 each: rows[each].user_id for each in ids if each in rows and scope.holds(rows[each])
@@ -271,7 +259,7 @@ class UseRecorder:
                 reader = KnowledgeReader(db, store.catalog.path)
                 if not users or not (associate or reader.holds_any):
                     return
-                kin = kin_of(reader, list(users), self._parts.config.association)
+                kin = kin_of(reader, list(users), self.parts.config.association)
             living = store.catalog.fetch(kin)
             owners = set(users.values())
             near = [
@@ -285,12 +273,10 @@ class UseRecorder:
                 plan_pairs(reader, changes, users, now_ms)
                 return changes
 
-            self._knowledge.commit(decide, strengthen=[(each, self._grow) for each in near])
+            self.knowledge.commit(decide, strengthen=[(each, self._grow) for each in near])
 
-    def _grow(self, header: Any, _: MemoryRecord) -> bool:
+    def _grow(self, header: Any, record: MemoryRecord) -> bool:
         """The stability of a living neighbour, 2 % greater."""
         if int(header["flags"]) & _AT_REST:
             return False
-        grown = float(header["stability_days"]) * GAIN
-        header["stability_days"] = min(grown, self._parts.config.max_stability_days)
-        return True
+        return growing(GAIN, self.parts.config.max_stability_days)(header, record)

@@ -18,9 +18,16 @@ from spector.process import LayerCallbacks, Watchers, elsewhere
 from spector.providers import Embedder, ImportanceScorer, embedded
 from spector.records import MemoryRecord
 from spector.store.catalog import Row
-from spector.store.core import Store
+from spector.store.core import Store, Transaction
 from spector.tiers import Finder, TierRouter, TierStore
-from spector.write.append import Batch, Encoded, encode_batch, strengths_of
+from spector.write.append import (
+    Batch,
+    Encoded,
+    append_batch,
+    encode_batch,
+    records_of,
+    strengths_of,
+)
 from spector.write.draft import Draft
 from spector.write.speakers import Speakers
 
@@ -114,6 +121,39 @@ class WriteContext:
             config=self.config,
         )
 
+    def append(
+        self,
+        tx: Transaction,
+        store: Store,
+        drafts: Sequence[Draft],
+        tiers: Sequence[TierStore],
+        ids: list[int],
+        importance: Sequence[float],
+        vectors: NDArray[np.float32] | None,
+        now_ms: int,
+    ) -> list[MemoryRecord]:
+        """Stage new memories of a store, and return their records."""
+        batch = Batch(drafts)
+        encoded = self.encoded(store, batch, importance, ids, tiers, vectors, now_ms)
+        names = [tier.name for tier in tiers]
+        records = records_of(batch, ids, names, encoded.headers, now_ms)
+        append_batch(tx, tiers, batch, ids, encoded, now_ms)
+        return records
+
+    def claim_ids(self, tx: Transaction, count: int, now_ms: int) -> list[int]:
+        """Ids in the order of time, unique over all tiers, below 2**53 until the year 2248: the
+        millisecond is in the high bits; if a clock goes back, ids count on from the last one."""
+        first = max(self.next_id(now_ms), tx.last_id + 1)
+        tx.note_id(first + count - 1)
+        if tx.catalog.in_memory:
+            self.router.durable_store().note_id(first + count - 1)
+        return list(range(first, first + count))
+
+    def next_id(self, now_ms: int) -> int:
+        """The id that a memory of now gets, if no transaction has given it out."""
+        last = max([store.head.last_id for store in self.stores])
+        return max(last + 1, min(max(now_ms, 0), (1 << 43) - 1) << 10)
+
     def note_replaced(self, before: Row, after: Row) -> None:
         """After a memory has changed: what knows its former words or user forgets them."""
         self.speakers.forget()
@@ -165,8 +205,16 @@ def importance_of(parts: WriteContext, draft: Draft) -> float:
         return draft.importance
     if parts.importance is None or draft.is_wordless:
         return parts.config.default_importance
-    judge = parts.importance.score
-    score = float(elsewhere(judge, draft.text, role=draft.role, metadata=draft.metadata))
+    return scored(parts.importance, draft)
+
+
+def scored(scorer: ImportanceScorer, draft: Draft) -> float:
+    """The caller's importance of a draft.
+
+    Raises:
+        InvalidInputError: it is none.
+    """
+    score = float(elsewhere(scorer.score, draft.text, role=draft.role, metadata=draft.metadata))
     if not 0.0 <= score <= 1.0:
         raise InvalidInputError(
             f"the importance scorer returned {score}", hint="it must return 0..1"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from spector.clock import from_ms
@@ -76,6 +77,7 @@ def _stand_alone(tx: Transaction, rows: Iterable[Row]) -> None:
             catalog_rows.set_mutable(tx.connection, [(row.id, block)])
 
 
+@dataclass(eq=False)
 class Forgetter:
     """Forgets records. Callers check that the store is open and writable.
 
@@ -83,9 +85,8 @@ class Forgetter:
         note_writes: called with the number of memories after they have gone.
     """
 
-    def __init__(self, parts: WriteContext, *, note_writes: Callable[[int], None]) -> None:
-        self._parts = parts
-        self._note_writes = note_writes
+    parts: WriteContext
+    note_writes: Callable[[int], None]
 
     def forget_ids(
         self, ids: list[int], manner: Manner, scope: Scope, if_revision: int | None = None
@@ -98,19 +99,19 @@ class Forgetter:
         Returns:
             The report, and with ``verify`` what to search the files for afterwards.
         """
-        finder = self._parts.finder
+        finder = self.parts.finder
         if manner.purge and not manner.verify and scope.is_open:
             # what was forgotten before has neither words to search for nor a scope any more
             ids = [each for each in ids if not finder.is_forgotten(each)]
         try:
-            with self._parts.exclusive():  # what is searched for is what is forgotten
+            with self.parts.exclusive():  # what is searched for is what is forgotten
                 for each in ids:
                     finder.locate(each, scope)
                     if if_revision is not None:
                         refuse_conflict(finder.get_within(each, scope), if_revision)
                 return self._forget(ids, manner, named=True)
         finally:
-            self._parts.callbacks.deliver()
+            self.parts.callbacks.deliver()
 
     def forget_found(
         self, find: Callable[[], list[int]], manner: Manner, whole: Mapping[str, str] | None = None
@@ -121,20 +122,20 @@ class Forgetter:
             whole: labels of a user, agent or session, if all is found that has them.
         """
         try:
-            with self._parts.exclusive():
+            with self.parts.exclusive():
                 if manner.purge:  # damage could hide from a filter what it should find
-                    refuse_damage(self._parts.router.durable_store().catalog)
+                    refuse_damage(self.parts.router.durable_store().catalog)
                 ids = find()
                 done = self._forget(ids, manner, named=False)
                 if whole:
                     self._forget_whole(whole, manner)
             return done
         finally:
-            self._parts.callbacks.deliver()
+            self.parts.callbacks.deliver()
 
     def forget_living(self, ids: Iterable[int]) -> ForgetReport:
         """Forget those of some memories that there are, but for protected ones."""
-        catalog = self._parts.router.durable_store().catalog
+        catalog = self.parts.router.durable_store().catalog
         return self.forget_found(lambda: sorted(catalog.fetch(sorted(ids))), Manner())[0]
 
     def _forget(
@@ -144,7 +145,7 @@ class Forgetter:
         if manner.verify:
             needles = self._needles_of(self.to_forget(ids, manner, named=named))
         report = self.forget(ids, manner, named=named)
-        self._note_writes(len(report))
+        self.note_writes(len(report))
         return report, needles
 
     def _needles_of(self, doomed: Doomed) -> Needles:
@@ -155,8 +156,8 @@ class Forgetter:
                 image: Bytes | None = None
                 with contextlib.suppress(PartitionCorruptError):  # it has no such place
                     image = store.record_image(row.segment_id, row.slot)
-                needles.add_memory(row, image, self._parts.dim)
-        store = self._parts.router.durable_store()
+                needles.add_memory(row, image, self.parts.dim)
+        store = self.parts.router.durable_store()
         changed = {row["item_id"] for table, row in doomed.changes.puts if table.name == "item"}
         ids = {*needles.ids, *doomed.items, *changed}
         with store.catalog.latest() as db:
@@ -169,15 +170,15 @@ class Forgetter:
         All or nothing, but for what `to_forget` keeps. With ``purge`` the caller erases them next,
         and if that is cut short the next reflect does.
         """
-        due_ms = 0 if manner.purge else self._parts.erasure_due_ms()
-        with self._parts.exclusive():
+        due_ms = 0 if manner.purge else self.parts.erasure_due_ms()
+        with self.parts.exclusive():
             doomed = self.to_forget(ids, manner, named=named)
             self._note_layers(doomed)
             for store, rows in doomed.rows.items():
                 self._delete(store, rows, due_ms, doomed)
         every = [row for rows in doomed.rows.values() for row in rows]
         gone = {row.id for row in every}
-        self._parts.watchers.note_gone(gone, {text for row in every if (text := row.text.strip())})
+        self.parts.watchers.note_gone(gone, {text for row in every if (text := row.text.strip())})
         waits = not manner.purge and any(store.files.durable for store in doomed.rows)
         return ForgetReport(
             ids=tuple(sorted(gone)),
@@ -190,7 +191,7 @@ class Forgetter:
 
     def _note_layers(self, doomed: Doomed) -> None:
         """Have the callbacks of layers called for what goes; the caller has the lock."""
-        callbacks, store = self._parts.callbacks, self._parts.router.durable_store()
+        callbacks, store = self.parts.callbacks, self.parts.router.durable_store()
         ids = [row.id for row in doomed.rows.get(store, ())]
         if not callbacks.watches_deletions or not ids:
             return
@@ -213,12 +214,12 @@ class Forgetter:
         wanted = list(dict.fromkeys(ids))
         found = {
             row.id: (store, row)
-            for store in self._parts.router.stores()
+            for store in self.parts.router.stores()
             for row in store.catalog.fetch(wanted).values()
         }
         missing = [each for each in wanted if each not in found]
         if missing:  # by a walk that came to them, or another thread was faster
-            self._parts.finder.refuse_hidden(sorted(missing))
+            self.parts.finder.refuse_hidden(sorted(missing))
         if named and missing:
             raise unknown(min(missing))
         holds = Flag.IMMUTABLE if named else Flag.IMMUTABLE | Flag.PINNED
@@ -232,10 +233,10 @@ class Forgetter:
         doomed: dict[Store, list[Row]] = {}
         for store, row in (found[i] for i in sorted(found.keys() - set(kept))):
             doomed.setdefault(store, []).append(row)
-        going = {row.id for row in doomed.get(self._parts.router.durable_store(), ())}
+        going = {row.id for row in doomed.get(self.parts.router.durable_store(), ())}
         derived, knowledge, safe = self._derived(going, manner)
         if manner.cascade and derived:
-            durable = self._parts.router.durable_store()
+            durable = self.parts.router.durable_store()
             doomed.setdefault(durable, []).extend(row for row in derived if row.id not in safe)
         return Doomed(
             doomed,
@@ -248,7 +249,7 @@ class Forgetter:
         self, gone: Collection[int], manner: Manner
     ) -> tuple[list[Row], tuple[set[int], set[int], Changes], set[int]]:
         """Rows derived from nothing but what goes, what else changes, and protected ids."""
-        store = self._parts.router.durable_store()
+        store = self.parts.router.durable_store()
         holds = Flag.NONE if manner.include_protected else Flag.IMMUTABLE | Flag.PINNED
         with store.catalog.latest() as db:
             reader = KnowledgeReader(db, store.catalog.path)
@@ -270,12 +271,12 @@ class Forgetter:
         if not rows:
             return
         heirs = supersede.inherited(store, rows)
-        quoting = requoted(self._parts, store, rows, "", heirs)
+        quoting = requoted(self.parts, store, rows, "", heirs)
         with store.transaction() as tx:
             supersede.apply(tx, heirs)
             stage_quotes(tx, quoting, due_ms)
-            if store is self._parts.router.durable_store():
-                apply_changes(tx, doomed.changes)
+            if store is self.parts.router.durable_store():
+                apply_changes(tx, doomed.changes, self.parts)
                 kept = set(doomed.derived).difference(row.id for row in rows)
                 ended = {each.after.id: each.after for each in heirs}
                 found = store.catalog.fetch(sorted(kept))
@@ -283,7 +284,7 @@ class Forgetter:
                 if due_ms:  # a purge leaves no mark of a key
                     mark_forgotten(tx.connection, [row.id for row in rows])
             stage_deletion(tx, rows, due_ms, doomed.items)
-        self._parts.speakers.forget()
+        self.parts.speakers.forget()
 
     def forget_expired(self, ids: Collection[int] | None = None) -> ForgetReport | None:
         """Forget what has expired, pinned or not; its bytes are due for erasure at once.
@@ -294,15 +295,15 @@ class Forgetter:
         Returns:
             None where nothing has expired.
         """
-        store = self._parts.router.durable_store()
+        store = self.parts.router.durable_store()
         if not store.catalog.ends.are_there():
             return None
-        with self._parts.exclusive(), store.catalog.ends.shown():
+        with self.parts.exclusive(), store.catalog.ends.shown():
             if store.catalog.ends.noted:
                 with store.transaction():  # writes the ends that uses have moved
                     pass
             with store.catalog.latest() as db:
-                found = expired_ids(db, self._parts.clock.now_ms())
+                found = expired_ids(db, self.parts.clock.now_ms())
             gone = found if ids is None else [each for each in found if each in ids]
             if not gone:
                 return None
@@ -315,15 +316,15 @@ class Forgetter:
 
     def forget_ended(self) -> None:
         """Forget what has expired, if knowledge hangs on it."""
-        if self._parts.router.durable_store().catalog.ends.along():
+        if self.parts.router.durable_store().catalog.ends.along():
             self.forget_expired()
 
     def _forget_whole(self, labels: Mapping[str, str], manner: Manner) -> None:
         """Have nothing left of a user, agent or session in what is no memory; under the lock."""
-        self._parts.watchers.note_whole_gone(labels)
+        self.parts.watchers.note_whole_gone(labels)
         user = labels["user_id"] if len(labels) == 1 and "user_id" in labels else None
         if user is not None:
-            store = self._parts.router.durable_store()
+            store = self.parts.router.durable_store()
             with store.transaction() as tx:
                 note_user_gone(tx, store, user)
                 if manner.purge and forget_marks(tx.connection, user):
@@ -331,18 +332,18 @@ class Forgetter:
 
     def marked(self, paths: Sequence[KeyPath]) -> list[bool]:
         """Of each key, whether it is marked."""
-        with self._parts.router.durable_store().catalog.reading() as db:
+        with self.parts.router.durable_store().catalog.reading() as db:
             return [is_marked(db, path) for path in paths]
 
     def mark(self, paths: Sequence[KeyPath]) -> None:
         """Mark keys of messages that were taken in without one memory for each."""
-        store = self._parts.router.durable_store()
+        store = self.parts.router.durable_store()
         with store.exclusive(), store.transaction() as tx:
             mark(tx.connection, paths)
 
     def unmark(self, path: KeyPath) -> bool:
         """Erase the mark of a key that was forgotten; False when there is none."""
-        store = self._parts.router.durable_store()
+        store = self.parts.router.durable_store()
         with store.exclusive():
             with store.catalog.latest() as db:
                 if not is_marked(db, path):

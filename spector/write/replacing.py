@@ -1,15 +1,19 @@
-"""Stores memories with keys: each is new, or takes the place of the one that has its key."""
+"""A memory gets another state under its id: by ``update``, or by a new one that has its key."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from spector.errors import ImmutableRecordError, InvalidInputError, StoreError
+from spector.arguments import SCOPES, id_of, parse_integer, parse_move, parse_vector
+from spector.clock import from_ms
+from spector.errors import ImmutableRecordError, InvalidInputError, StoreError, UnknownRecordError
+from spector.kernel.contract import record_mask
 from spector.knowledge import (
     PAYLOAD_FACETS,
     Changes,
@@ -19,18 +23,22 @@ from spector.knowledge import (
     plan_new_words,
     plan_other_user,
 )
-from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, Flag
-from spector.messages import shown
-from spector.records import MemoryRecord
+from spector.language.statements import folded_name, searched_words
+from spector.layout import HEADER_BYTES, MUTABLE_OFFSET, RECORD_DTYPE, Flag
+from spector.messages import reading, refuse_unknown, shown
+from spector.providers import embedded
+from spector.records import NOT_GIVEN, TURNS_BEFORE, MemoryRecord
 from spector.store.catalog import (
+    ANYBODY,
     Row,
+    Scope,
     join_reserved_tags,
     newer_than,
     split_reserved_tags,
     verify_row,
 )
 from spector.store.catalog import rows as catalog_rows
-from spector.store.core import Store, Transaction, to_record
+from spector.store.core import Store, Transaction, to_record, verified_image
 from spector.store.erasure import note_erasure
 from spector.store.payloads import (
     KeyPath,
@@ -40,6 +48,7 @@ from spector.store.payloads import (
     drop_attachments,
     entries_of,
     entry_at,
+    follow_user,
     has_tables,
     is_marked,
     path_of,
@@ -50,22 +59,420 @@ from spector.store.payloads import (
     unmark,
 )
 from spector.store.sqlite import TransactionReads
+from spector.tiers import TierStore
 from spector.write import supersede
 from spector.write.append import (
     Batch,
-    ClaimIds,
+    Encoded,
     Work,
-    append_batch,
     flags_of,
     path_of_draft,
-    records_of,
-    with_flag,
+    reseal,
 )
-from spector.write.changing import row_of, words_of_row
+from spector.write.changing import current_bytes, indexed_of, relocate, row_of, words_of_row
 from spector.write.commit import apply_changes, words_in
-from spector.write.context import WriteContext, conflict
-from spector.write.draft import Draft
+from spector.write.context import WriteContext, conflict, refuse_conflict, vectors_of
+from spector.write.draft import ENDING, Draft, ends_in, may_name, with_aliases, without_end
+from spector.write.fields import FIELDS, Named
 from spector.write.forgetting import Forgetter, stage_deletion
+from spector.write.speakers import (
+    Reading,
+    draft_words,
+    is_vector_of,
+    name_speakers,
+    namings,
+    with_room,
+    without_speaker,
+)
+from spector.write.supersede import requoted, stage_quotes
+from spector.write.writer import Writer
+
+#: fields that `update` cannot change; scopes change by ``move_to``
+_FIXED: Final = frozenset(
+    {"tier", "parents", "supersedes", "key", "namespace", "if_revision", *SCOPES}
+)
+_CHANGEABLE: Final = (
+    *(name for name in FIELDS if name not in _FIXED),
+    "text",
+    "move_to",
+    *SCOPES,
+)
+#: changes after which the speaker may be another
+_SPEAKING: Final = frozenset({"text", "metadata", "role", "confidence"})
+#: fields that a record keeps elsewhere, or not at all
+_ELSEWHERE: Final = frozenset(
+    {"vector", "aliases", "key", "namespace", "if_revision", "attachment", *ENDING}
+)
+_CHANGE: Final = 'write it like update(id, text="..."), or update(id, move_to={"user_id": "b"})'
+#: how a memory gets another scope, for callers who took the guard for a change
+_MOVE: Final = (
+    "user_id, agent_id and session_id say whose the memory must be; to change them, write"
+    ' update(id, move_to={"user_id": "b"})'
+)
+
+
+@dataclass(eq=False)
+class Updater:
+    """Corrects records. Callers check that the store is open and writable.
+
+    Args:
+        writer: makes drafts of the new states.
+        note_writes: called with the number of memories after they have changed.
+    """
+
+    parts: WriteContext
+    writer: Writer
+    note_writes: Callable[[int], None]
+
+    def update(
+        self,
+        target: Named,
+        changes: dict[str, Any],
+        move_to: Mapping[str, str | None] | None,
+        scope: Scope,
+        if_revision: Any = None,
+    ) -> MemoryRecord:
+        """Change fields of a memory of the scope; see ``Memory.update``."""
+        record_id = id_of(target)
+        expected = None if if_revision is None else parse_integer(if_revision, "if_revision", 0)
+        refuse_unknown(changes, _CHANGEABLE, "update")
+        ends = ends_in(changes, self.parts.clock.now_ms(), self.parts.config.zone)
+        changes.update(parse_move(move_to, self.parts.config))
+        if not changes and ends is None:
+            raise InvalidInputError(
+                "update was given nothing to change",
+                hint=_CHANGE if scope.is_open else _MOVE,
+            )
+        with _how_to_move(scope):
+            record = self._update(record_id, changes, scope, ends=ends, expected=expected)
+        self.note_writes(1)
+        return self.parts.finder.within(record, scope)
+
+    def _update(
+        self,
+        record_id: int,
+        changes: dict[str, Any],
+        scope: Scope,
+        more: Beside | None = None,
+        ends: Mapping[str, int | None] | None = None,
+        expected: int | None = None,
+    ) -> MemoryRecord:
+        finder, exclusive = self.parts.finder, self.parts.exclusive
+        before = finder.get(record_id, scope)
+        if before.immutable:
+            raise ImmutableRecordError(
+                f"record {before.id} is immutable", hint="remember a new one instead"
+            )
+        if self.parts.router[before.tier].volatile:
+            ends = without_end(ends, before.tier)
+        embeds = changes.get("vector") is None and self.parts.embedder is not None
+        if embeds:  # before the lock: a model, and more so a server, would keep writers waiting
+            with exclusive():
+                draft = self._changed(before, _with_aliases(changes, before))[0]
+            words = draft_words(draft)
+            vector = self._vector_after(before, changes, words)
+            if "text" in changes:
+                self.writer.announce([draft])
+        with exclusive():
+            known = before
+            before = finder.get(record_id, scope)
+            refuse_conflict(finder.within(before, scope), expected)
+            if not scope.is_open and changes.get("user_id", before.user_id) != before.user_id:
+                raise InvalidInputError(
+                    "move_to names another user than the guard lets pass",
+                    hint="a memory changes its user only by a call without user_id, agent_id"
+                    " and session_id",
+                )
+            changed = _with_aliases(changes, before)
+            draft, earlier = self._changed(before, changed)
+            if embeds:
+                after = draft_words(draft)
+                if (after, before.text, before.speaker) != (words, known.text, known.speaker):
+                    vector = self._vector_after(before, changed, after)
+                if vector is not None:
+                    changed["vector"] = draft.vector = parse_vector(vector, self.parts.dim)
+            free_moved(self.parts, before, draft)
+            return self._replace(
+                before.id, changed, draft, scope, earlier=earlier, more=more, ends=ends
+            )
+
+    def merge(self, record_id: int, changes: dict[str, Any], more: Beside) -> MemoryRecord:
+        """Change fields of a memory, its strengths and rows beside it, in one commit."""
+        record = self._update(record_id, changes, ANYBODY, more)
+        self.note_writes(1)
+        return record
+
+    def restate(self, record_id: int, text: str, knowledge: Changes) -> None:
+        """Bring an item of knowledge to new words and rows, in one commit."""
+        embedder, changes = self.parts.embedder, {"text": text}
+        vector = None if embedder is None else embedded(embedder, [text])[0]
+        with self.parts.exclusive():
+            fields = _fields_of(self.parts.finder.get(record_id))
+            draft = self.writer.draft(text, {**fields, "text": None, "vector": vector})
+            self._replace(record_id, changes, draft, ANYBODY, earlier={}, restated=knowledge)
+        self.note_writes(1)
+
+    def _changed(
+        self, before: MemoryRecord, changes: Mapping[str, Any]
+    ) -> tuple[Draft, dict[int, str]]:
+        """A record's new state, and earlier memories that get their speaker with it."""
+        fields = _fields_of(before)
+        fields.update(changes)
+        keeps = "attachment" not in changes and before.attachment_bytes is not None
+        draft = self.writer.draft(fields.pop("text"), fields, names_aliases=True, is_attached=keeps)
+        return draft, self._name_speaker(before, changes, draft)
+
+    def _vector_after(self, before: MemoryRecord, changes: Mapping[str, Any], words: str) -> Any:
+        """The vector of a record's new words; None where it keeps the one it has.
+
+        The words change, too, when the name that they open with becomes the speaker's or stops
+        being it. Then a vector that the user gave stays.
+        """
+        embedder = self.parts.embedder
+        assert embedder is not None, "only a store with an embedder embeds"
+        if "text" in changes:
+            return embedded(embedder, [words])[0] if changes["text"] else None
+        old = searched_words(before.text, before.role, before.metadata)
+        if old == words:
+            return None
+        made = embedded(embedder, [old, words])
+        store, row = self.parts.finder.find(before.id)
+        return made[1] if is_vector_of(verified_image(store, row), made[0]) else None
+
+    def _name_speaker(
+        self, before: MemoryRecord, changes: Mapping[str, Any], draft: Draft
+    ) -> dict[int, str]:
+        """Name the speaker of a record's new state, unless the change or the record gives one.
+
+        The caller holds the store's lock.
+
+        Returns:
+            Earlier memories that get their speaker with it, by id.
+        """
+        if changes.keys().isdisjoint(_SPEAKING):
+            return {}
+        was = without_speaker(before, draft, self.parts.config)
+        openings = self.parts.speakers.openings([draft])
+        if not openings:
+            return {}
+        if was is not None and openings[0].folded == folded_name(was):
+            reading = Reading({0: was})
+        else:
+            store = self.parts.finder.find(before.id)[0]
+            reading = self.parts.speakers.read(store, [draft], openings, without=before.id)
+        names = with_room([draft], reading.drafts, self.parts.config)
+        name_speakers([draft], names, self.parts.config)
+        return reading.earlier
+
+    def _replace(
+        self,
+        record_id: int,
+        changes: Mapping[str, Any],
+        draft: Draft,
+        scope: Scope,
+        *,
+        earlier: Mapping[int, str],
+        restated: Changes | None = None,
+        more: Beside | None = None,
+        ends: Mapping[str, int | None] | None = None,
+    ) -> MemoryRecord:
+        """Bring a record to the state of ``draft``; ``changes`` has what the caller gave.
+
+        Text, tags, scopes, event time and confidence are part of the immutable half of a record,
+        so changing one of them writes a new slot under the same id. So does changing its index
+        entry, even if the vector stays the same: the words of a slot never change.
+        Everything else is changed in place.
+        """
+        store, row, tier = self.parts.finder.locate(record_id, scope)
+        with store.exclusive():
+            store, row, tier = self.parts.finder.locate(record_id, scope)
+            verify_row(row, store.catalog.path)
+            image = current_bytes(store, row).reshape(1, -1)
+            before = image[0, :64].view(RECORD_DTYPE)[0]
+            if Flag.IMMUTABLE & int(before["flags"]):
+                raise ImmutableRecordError(
+                    f"record {record_id} is immutable", hint="remember a new one instead"
+                )
+            if "valid_until" in changes:
+                supersede.refuse_new_end(store, row, scope)
+            own_end = split_reserved_tags(row.tags).until_ms
+            draft.tags = supersede.with_end(draft.tags, own_end)
+            encoded = self._changed_image(store, row, image, changes, draft, tier, more)
+            moves = indexed_of(draft) != indexed_of(row) or bytes(
+                encoded.images[0, :MUTABLE_OFFSET]
+            ) != bytes(verified_image(store, row)[:MUTABLE_OFFSET])
+            if moves:  # into a partition that has no clusters yet
+                encoded.headers["centroid"] = 0
+                encoded = reseal(encoded.images, store.uuid)
+            after = row_of(
+                draft,
+                record_id,
+                encoded.mutable(0),
+                int(encoded.headers[0]["event_ms"]),
+                row.recorded_ms,
+            )
+            after.segment_id, after.slot = row.segment_id, row.slot
+            after, others = supersede.moved(store, row, after, self.parts.clock.now_ms())
+            hides = after.mutable[:2] != encoded.mutable(0)[:2]  # the flags
+            if hides:
+                encoded.headers["flags"] = np.frombuffer(after.mutable, "<u2", count=1)
+                encoded = reseal(encoded.images, store.uuid)
+            to_name = namings(store, self.parts.router, earlier, self.parts.config)
+            quoting = (
+                []
+                if draft.text == row.text
+                else requoted(self.parts, store, [row], draft.text, others)
+            )
+            ties = Ties(restated) if restated else ties_of(store, row, after)
+            with store.transaction() as tx:
+                supersede.apply(tx, others)
+                touched = {record_id, *(other.before.id for other in others)}
+                touched |= {each.before.id for each in quoting}
+                stage_quotes(tx, quoting, self.parts.erasure_due_ms())
+                for naming in to_name:
+                    if naming.before.id not in touched:
+                        naming.stage(tx)
+                if hides:
+                    tx.hide()
+                if moves:
+                    relocate(tx, tier, row, after, encoded)
+                else:
+                    tx.set_mutable(row.segment_id, row.slot, after.mutable)
+                    catalog_rows.update_row(tx.connection, row, after)
+                ties.apply(tx, self.parts)
+                had = _follow(tx, after, ends, draft, changes)
+                if more is not None:
+                    more.apply(tx, store, self.parts)
+                if had or words_of_row(row) != words_of_row(after):
+                    note_erasure(tx.connection, [row.id], self.parts.erasure_due_ms())
+            store.catalog.look_for_ends()
+            self.parts.note_replaced(row, after)
+            made = (after, encoded.headers[0], tier.name, newer_than(store.catalog, after))
+            return self.parts.finder.complete(store, [to_record(*made)])[0]
+
+    def _changed_image(
+        self,
+        store: Store,
+        row: Row,
+        image: NDArray[np.uint8],
+        changes: Mapping[str, Any],
+        draft: Draft,
+        tier: TierStore,
+        more: Beside | None,
+    ) -> Encoded:
+        if "text" in changes or "vector" in changes:
+            vectors = vectors_of(self.parts, [draft], [tier], [draft_words(draft)])
+            if vectors is not None:
+                batch = Batch([draft])
+                fresh = self.parts.encoded(store, batch, [0.0], [row.id], [tier], vectors, 0)
+                image[:, 64:] = fresh.images[:, 64:]
+                image[:, 4:8] = fresh.images[:, 4:8]
+        header = image[0, :64].view(RECORD_DTYPE)
+        with store.catalog.latest() as db:
+            path = next(map(path_of, entries_of(db, [row.id]).values()), None)
+        namespace = None if path is None else path.namespace
+        scopes = (draft.user_id, draft.agent_id, draft.session_id)
+        header["tags"] = record_mask(draft.tags, *scopes, namespace)
+        if draft.event_ms is not None:
+            header["event_ms"] = draft.event_ms
+        if draft.confidence is not None:
+            header["confidence"] = round(255 * draft.confidence)
+        header["category"], header["modality"] = draft.category, draft.modality
+        header["valence"] = round(127 * draft.valence)
+        header["arousal"] = round(255 * draft.arousal)
+        if draft.importance is not None:
+            header["importance"] = draft.importance
+        flags = int(header["flags"][0])
+        for name, flag in (
+            ("pinned", Flag.PINNED),
+            ("immutable", Flag.IMMUTABLE),
+            ("unresolved", Flag.UNRESOLVED),
+        ):
+            if name in changes:
+                flags = flags | flag if getattr(draft, name) else flags & ~int(flag)
+        header["flags"] = draft.flags_of_text(flags)
+        if more is not None:
+            more.change(header[0])
+        return reseal(image, store.uuid)
+
+
+def _with_aliases(changes: Mapping[str, Any], before: MemoryRecord) -> dict[str, Any]:
+    """Changes with the aliases where they are stored. Other metadata leave them as they are, and
+    what the memory answers or corrects."""
+    out, metadata = dict(changes), changes.get("metadata")
+    if "metadata" in changes and (metadata is None or isinstance(metadata, Mapping)):
+        with reading("metadata"):
+            given = dict(metadata or {})
+        said = {name: before.metadata[name] for name in TURNS_BEFORE if name in before.metadata}
+        said |= given
+        out["metadata"] = {
+            name: each for name, each in said.items() if name not in TURNS_BEFORE or each
+        } or None
+        if "aliases" not in out and "aliases" not in given:
+            return with_aliases({**out, "aliases": before.aliases}, None)
+        if "aliases" not in out and not may_name(
+            changes.get("role", before.role), changes.get("source", before.source)
+        ):
+            out["metadata"][NOT_GIVEN] = False
+    return with_aliases(out, before.metadata) if "aliases" in out else out
+
+
+def _follow(
+    tx: Transaction,
+    after: Row,
+    ends: Mapping[str, int | None] | None,
+    draft: Draft,
+    changes: Mapping[str, Any],
+) -> bool:
+    """Let the entry and the attachment of a changed memory follow; whether one went.
+
+    Raises:
+        InvalidInputError: its new user has its key already.
+    """
+    had, attached = attach(tx, after.id, draft, changes)
+    both = {**(ends or {}), **attached} or None
+    tx.catalog.ends.are_due |= ends is not None  # before the commit: an interrupt may follow it
+    taken = follow_user(tx.connection, after.id, after.user_id, after.agent_id, both)
+    if flags_of(after) & Flag.IMMUTABLE and entries_of(tx.connection, [after.id]).get(
+        after.id, {}
+    ).get("expires_ms"):
+        raise InvalidInputError(
+            f"memory {after.id} expires, so it cannot be immutable",
+            hint="take its end off first",
+        )
+    if taken is not None:
+        raise InvalidInputError(
+            f"the user and agent that it would move to have a memory with the key"
+            f" {shown(taken.record_key)} already",
+            hint="forget one of the two first",
+        )
+    return had
+
+
+@contextlib.contextmanager
+def _how_to_move(scope: Scope) -> Iterator[None]:
+    """Add to an unknown id how a move is written, which the guard may have been meant for."""
+    try:
+        yield
+    except UnknownRecordError as error:
+        if scope.is_open:
+            raise
+        raise UnknownRecordError(error.message, hint=f"{error.hint}; {_MOVE}") from None
+
+
+def _fields_of(record: MemoryRecord) -> dict[str, Any]:
+    """A record as the arguments that would make it, with its own end if it has been superseded."""
+    own = [None if ms is None else from_ms(ms) for ms in record.own_until_ms]
+    until = own[0] if own else record.valid_until
+    own_names = (name for name in FIELDS if name not in _ELSEWHERE)
+    fields = {name: getattr(record, name) for name in own_names}
+    return {
+        **fields,
+        "text": record.text,
+        "valid_until": until,
+        "supersedes": record.supersedes or None,
+    }
+
 
 # What is attached to a memory that changes: it stays, is replaced, or goes.
 
@@ -107,13 +514,11 @@ class Beside:
     change: Callable[[Any], object]
     rows: Callable[[KnowledgeReader], Changes]
 
-    def apply(
-        self, tx: Transaction, store: Store, claim_ids: ClaimIds, parts: WriteContext
-    ) -> None:
+    def apply(self, tx: Transaction, store: Store, parts: WriteContext) -> None:
         """Stage the rows in the transaction of the memory's change."""
         with TransactionReads(store.catalog):
             changes = self.rows(KnowledgeReader(tx.connection, store.catalog.path))
-        apply_changes(tx, changes, claim_ids, parts.clock.now_ms())
+        apply_changes(tx, changes, parts, parts.clock.now_ms())
 
 
 # Keys of memories that have expired are free: they are forgotten before another one takes them.
@@ -159,6 +564,7 @@ _PART: Final = 8
 _MOST: Final = 64
 
 
+@dataclass(eq=False)
 class EndMover:
     """Lets memories with ``refresh`` live on from each hit.
 
@@ -167,11 +573,10 @@ class EndMover:
     what a use gives.
     """
 
-    def __init__(self, parts: WriteContext, may_write: Callable[[], bool]) -> None:
-        self._parts = parts
-        self._may_write = may_write
-        #: where something was noted; tiers may be gone already when a memory closes itself
-        self._store: Store | None = None
+    parts: WriteContext
+    may_write: Callable[[], bool]
+    #: where something was noted; tiers may be gone already when a memory closes itself
+    _store: Store | None = field(default=None, init=False)
 
     def refresh(self, ids: Collection[int], *, goes_along: bool = False) -> None:
         """Note new ends for those memories that a use keeps; of others nothing is noted.
@@ -179,11 +584,11 @@ class EndMover:
         Args:
             goes_along: the caller is about to commit something else.
         """
-        store = self._parts.router.durable_store()
+        store = self.parts.router.durable_store()
         ends = store.catalog.ends
-        if not (ids and ends.are_there() and self._may_write()):
+        if not (ids and ends.are_there() and self.may_write()):
             return
-        now_ms, is_due = self._parts.clock.now_ms(), False
+        now_ms, is_due = self.parts.clock.now_ms(), False
         with store.catalog.reading() as db:
             rows = entries_of(db, ids, store.catalog.path).values()
         for row in rows:
@@ -215,11 +620,11 @@ class Ties:
     rows: Sequence[Row] = ()
     items: Collection[int] = ()
 
-    def apply(self, tx: Transaction, claim_ids: ClaimIds, parts: WriteContext) -> None:
+    def apply(self, tx: Transaction, parts: WriteContext) -> None:
         """Stage them in the transaction of the memory's change."""
         if not (self.changes or self.rows or self.items):
             return
-        apply_changes(tx, self.changes, claim_ids, parts.clock.now_ms())
+        apply_changes(tx, self.changes, parts, parts.clock.now_ms())
         delete_owned(tx.connection, self.items)
         if self.rows:
             stage_deletion(tx, self.rows, parts.erasure_due_ms())
@@ -280,11 +685,11 @@ class _Split:
     later: dict[int, int] = field(default_factory=dict)
 
 
+@dataclass(eq=False)
 class KeyWriter:
     """Stores batches with keys. Callers check that the store is open and writable."""
 
-    def __init__(self, parts: WriteContext) -> None:
-        self._parts = parts
+    parts: WriteContext
 
     def store(self, work: Work) -> list[MemoryRecord | None]:
         """The memory that each draft has become, in one commit.
@@ -300,7 +705,7 @@ class KeyWriter:
         # one moment for all: a memory must not expire after it was chosen to be replaced or kept
         with store.exclusive(), store.catalog.ends.held_at(work.now_ms):
             paths = {path_of_draft(each) for each in work.drafts if each.key is not None}
-            free_keys(self._parts, store, paths, work.now_ms)
+            free_keys(self.parts, store, paths, work.now_ms)
             split = self._split(work)
             made: dict[int, MemoryRecord] = {}
             if split.fresh or split.replaced or work.then is not None:
@@ -316,11 +721,11 @@ class KeyWriter:
                         work.then(tx, [ids[n] for n in range(len(work.drafts))])
             store.catalog.look_for_ends()
             for before, after in changed:
-                self._parts.note_replaced(before, after)
-            self._parts.speakers.learn(store, work.drafts)
-            self._parts.finder.complete(store, list(made.values()))
+                self.parts.note_replaced(before, after)
+            self.parts.speakers.learn(store, work.drafts)
+            self.parts.finder.complete(store, list(made.values()))
             for n, record_id in split.known.items():
-                made[n] = self._parts.finder.get(record_id)
+                made[n] = self.parts.finder.get(record_id)
         made |= {n: made[last] for n, last in split.later.items() if last in made}
         return [made.get(n) for n in range(len(work.drafts))]
 
@@ -366,14 +771,14 @@ class KeyWriter:
         """
         revision = 0 if entry is None else entry["revision"]
         if draft.if_revision is not None and draft.if_revision != revision:
-            current = None if entry is None else self._parts.finder.get(entry["id"])
+            current = None if entry is None else self.parts.finder.get(entry["id"])
             raise conflict(
                 f"the memory with the key {shown(draft.key)}", draft.if_revision, current
             )
 
     def _append(self, tx: Transaction, work: Work, split: _Split) -> dict[int, MemoryRecord]:
         """Stage the new memories, and the changes of earlier ones that come with the batch."""
-        parts, store, members = self._parts, work.store, split.fresh
+        parts, store, members = self.parts, work.store, split.fresh
         drafts = [work.drafts[n] for n in members]
         if any(draft.supersedes for draft in drafts):
             endings = supersede.endings(store, drafts, work.now_ms, parts.finder.find)
@@ -384,21 +789,23 @@ class KeyWriter:
                 other.stage(tx)
         if not members:
             return {}
-        batch, tiers = Batch(drafts), [work.tiers[n] for n in members]
-        ids = work.claim_ids(tx, len(members), work.now_ms)
-        importance = [work.importance[n] for n in members]
-        vectors = work.vectors_of(members)
-        encoded = parts.encoded(store, batch, importance, ids, tiers, vectors, work.now_ms)
-        append_batch(tx, tiers, batch, ids, encoded, work.now_ms)
-        names = [tier.name for tier in tiers]
-        records = records_of(batch, ids, names, encoded.headers, work.now_ms)
+        records = parts.append(
+            tx,
+            store,
+            drafts,
+            [work.tiers[n] for n in members],
+            parts.claim_ids(tx, len(members), work.now_ms),
+            [work.importance[n] for n in members],
+            work.vectors_of(members),
+            work.now_ms,
+        )
         return dict(zip(members, records, strict=True))
 
     def _replace(
         self, tx: Transaction, work: Work, n: int, entry: Mapping[str, Any]
     ) -> tuple[MemoryRecord, tuple[Row, Row]]:
         """Stage a memory's new state: every field is the draft's, or its default."""
-        parts, store, draft, tier = self._parts, work.store, work.drafts[n], work.tiers[n]
+        parts, store, draft, tier = self.parts, work.store, work.drafts[n], work.tiers[n]
         record_id, attached = entry["id"], entry["attached_bytes"] is not None
         row = store.catalog.fetch([record_id])[record_id]
         verify_row(row, store.catalog.path)
@@ -421,11 +828,8 @@ class KeyWriter:
         supersede.apply(tx, others)
         if flags_of(row) != flags_of(after):
             tx.hide()
-        after.segment_id, after.slot = tier.relocate(
-            tx, row, encoded.images, event_ms, with_flag(row.mutable, Flag.TOMBSTONE)
-        )
-        catalog_rows.update_row(tx.connection, row, after)
-        ties.apply(tx, work.claim_ids, parts)
+        relocate(tx, tier, row, after, encoded)
+        ties.apply(tx, parts)
         _drop_details(tx, row.id)
         if attached or words_of_row(row) != words_of_row(after):
             note_erasure(tx.connection, [row.id], parts.erasure_due_ms())
@@ -453,7 +857,7 @@ class KeyWriter:
             )
         draft.supersedes = tuple(new)
         if new:
-            find = self._parts.finder.find
+            find = self.parts.finder.find
             endings = supersede.endings(work.store, [draft], work.now_ms, find, facts_before=row.id)
             supersede.apply(tx, endings)
             own = split_reserved_tags(draft.tags)

@@ -126,7 +126,7 @@ class Series:
             draft.attachment = None
         tier = parts.router[draft.tier]
         weight = importance_of(parts, draft) if importance is None else importance
-        ids = self._writer.claim_ids(self._tx, 1, self.now_ms)
+        ids = self._parts.claim_ids(self._tx, 1, self.now_ms)
         if draft.supersedes:
             ends = supersede.endings(
                 self._store, [draft], self.now_ms, parts.finder.find, facts_before=0
@@ -175,7 +175,7 @@ class Series:
         """
         if not changes:
             return ()
-        items = apply_changes(self._tx, changes, self._writer.claim_ids, self.now_ms, made)
+        items = apply_changes(self._tx, changes, self._parts, self.now_ms, made)
         self.has_changed = True
         return tuple(items)
 
@@ -476,7 +476,7 @@ class ArrivalWriter:
         path = self._parts.router.durable_store().catalog.path
 
         def apply(changes: Changes) -> Sequence[int]:
-            return apply_changes(tx, changes, self._writer.claim_ids, self._parts.clock.now_ms())
+            return apply_changes(tx, changes, self._parts, self._parts.clock.now_ms())
 
         return KnowledgeReader(tx.connection, path), apply
 

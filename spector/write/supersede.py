@@ -233,11 +233,6 @@ def own_row(row: Row) -> Row:
     )
 
 
-def with_end_of(row: Row, tags: tuple[str, ...]) -> tuple[str, ...]:
-    """New tags for a memory, with the own end that its present tags keep."""
-    return with_end(tags, split_reserved_tags(row.tags).until_ms)
-
-
 def reinstated(
     store: Store,
     row: Row,

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from spector.errors import SupersededRecordError, UnknownRecordError
 from spector.knowledge import Changes, KnowledgeReader, New
-from spector.layout import MUTABLE_DTYPE, RECORD_DTYPE, Flag
+from spector.layout import MUTABLE_DTYPE, RECORD_DTYPE
 from spector.records import MemoryRecord
 from spector.store.catalog import rows as catalog_rows
 from spector.store.core import STRENGTH_DTYPE, Store, Strengths, Transaction, read_strengths
 from spector.store.payloads import PayloadTable, compact_json, table_named
 from spector.tiers import TierStore
-from spector.write.append import reseal, with_flag
-from spector.write.changing import current_bytes
+from spector.write.append import reseal
+from spector.write.changing import current_bytes, relocate
 from spector.write.commit import KnowledgeWriter, Prepared
 from spector.write.context import WriteContext
 
@@ -369,10 +369,8 @@ class Done:
     #: whether there was anything to commit
     is_committed: bool = False
 
-    def __len__(self) -> int:
-        return len(self.changed) + len(self.made)
 
-
+@dataclass(eq=False)
 class UnitWriter:
     """Commits units. Callers check that the store is open and writable.
 
@@ -382,20 +380,11 @@ class UnitWriter:
         reinstate: has an ended one hold again.
     """
 
-    def __init__(
-        self,
-        parts: WriteContext,
-        knowledge: KnowledgeWriter,
-        *,
-        restate: Callable[[int, str, Changes], None],
-        forget: Callable[[Sequence[int]], object],
-        reinstate: Callable[[int], object],
-    ) -> None:
-        self._parts = parts
-        self._knowledge = knowledge
-        self._restate = restate
-        self._forget = forget
-        self._reinstate = reinstate
+    parts: WriteContext
+    knowledge: KnowledgeWriter
+    restate: Callable[[int, str, Changes], None]
+    forget: Callable[[Sequence[int]], object]
+    reinstate: Callable[[int], object]
 
     def commit(
         self,
@@ -411,7 +400,7 @@ class UnitWriter:
             state: the row of sleep as it is once the unit is done, by how many memories it makes.
             note: what the record says of a cycle that begins with this change.
         """
-        work = _Work(self._parts, self._parts.router.durable_store(), unit)
+        work = _Work(self.parts, self.parts.router.durable_store(), unit)
         if unit.erases:
             return self._erased(unit, cycle, state, note)
 
@@ -429,9 +418,9 @@ class UnitWriter:
 
         if unit.restates is not None:
             return self._restated(unit, decide, work)
-        made = self._knowledge.commit(decide, unit.prepared, also=work.stage, counts=False)
+        made = self.knowledge.commit(decide, unit.prepared, also=work.stage, counts=False)
         if unit.to_tier is not None and work.ids:
-            self._parts.speakers.forget()
+            self.parts.speakers.forget()
         changed = dict.fromkeys([*work.ids, *(unit.noted if work.is_committed else ())])
         return Done(tuple(changed), tuple(made.records.values()), work.is_committed)
 
@@ -452,38 +441,38 @@ class UnitWriter:
             changes.put("sleep_state", **state(0))
             return changes
 
-        self._knowledge.commit(decide, counts=False)
-        self._forget(unit.erases)
+        self.knowledge.commit(decide, counts=False)
+        self.forget(unit.erases)
         return Done(tuple(unit.erases), (), True)
 
     def finish_erasing(self, cycle: int) -> None:
         """Forget what a cycle has noted and had no time for."""
-        catalog = self._parts.router.durable_store().catalog
-        with self._parts.exclusive(), catalog.latest() as db:
+        catalog = self.parts.router.durable_store().catalog
+        with self.parts.exclusive(), catalog.latest() as db:
             rows = KnowledgeReader(db, catalog.path).cycle_changes("erased", cycle)
         for row in rows:
-            self._forget(row["before"]["ids"])
+            self.forget(row["before"]["ids"])
 
     def _restated(
         self, unit: Unit, decide: Callable[[KnowledgeReader, int], Changes], work: _Work
     ) -> Done:
         """Bring a memory to other words and rows, in one commit."""
         assert unit.restates is not None
-        catalog = self._parts.router.durable_store().catalog
-        with self._parts.exclusive():
+        catalog = self.parts.router.durable_store().catalog
+        with self.parts.exclusive():
             with catalog.latest() as db:
-                changes = decide(KnowledgeReader(db, catalog.path), self._parts.clock.now_ms())
+                changes = decide(KnowledgeReader(db, catalog.path), self.parts.clock.now_ms())
             if not work.is_committed:
                 return Done()
-            self._restate(unit.restates, unit.prepared[0].text, changes)
+            self.restate(unit.restates, unit.prepared[0].text, changes)
         return Done((unit.restates,), (), True)
 
     def take_back(self, made: Sequence[int], ended: Sequence[int]) -> None:
         """Forget what a cycle made, and have what that superseded hold again."""
-        self._forget(made)
+        self.forget(made)
         for each in ended:
             with contextlib.suppress(UnknownRecordError, SupersededRecordError):
-                self._reinstate(each)
+                self.reinstate(each)
 
     def put_state(
         self, state: Mapping[str, Any], *, drop_before: int = 0, drop: int | None = None
@@ -504,7 +493,7 @@ class UnitWriter:
                 changes.drop("cycle_change", *key)
             return changes
 
-        self._knowledge.commit(decide, counts=False)
+        self.knowledge.commit(decide, counts=False)
 
 
 class _Work:
@@ -587,11 +576,7 @@ class _Work:
             header["tier"], header["centroid"] = tier.code, 0
             image[0, 40:64] = np.frombuffer(block, np.uint8)
             encoded = reseal(image, self._store.uuid)
-            after = replace(row, mutable=block)
-            after.segment_id, after.slot = tier.relocate(
-                tx, row, encoded.images, row.event_ms, with_flag(row.mutable, Flag.TOMBSTONE)
-            )
-            catalog_rows.update_row(tx.connection, row, after)
+            relocate(tx, tier, row, replace(row, mutable=block), encoded)
 
 
 class _Journal:

@@ -6,6 +6,7 @@ Every write goes through one transaction of the store that keeps the record's ti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,10 @@ from spector.store.payloads import make_tables, put_rows
 from spector.tiers import TierStore
 from spector.write import supersede
 from spector.write.append import (
-    Batch,
+    BESIDE,
     KeyStore,
     Settler,
     Work,
-    append_batch,
-    records_of,
     refuse_future_parents,
 )
 from spector.write.context import WriteContext, importance_of, vectors_of
@@ -53,6 +52,7 @@ _WRITTEN = frozenset({"new", "replaced"})
 Progress = Callable[[int, int | None], None]
 
 
+@dataclass(eq=False)
 class Writer:
     """Stores new memories. Callers check that the store is open and writable.
 
@@ -63,20 +63,11 @@ class Writer:
         keyed: stores drafts with keys.
     """
 
-    def __init__(
-        self,
-        parts: WriteContext,
-        *,
-        expect: Callable[[Iterable[str]], None],
-        note_writes: Callable[[int], None],
-        settler: Settler | None = None,
-        keyed: KeyStore | None = None,
-    ) -> None:
-        self._parts = parts
-        self._settler = settler
-        self._keyed = keyed
-        self._expect = expect
-        self._note_writes = note_writes
+    parts: WriteContext
+    expect: Callable[[Iterable[str]], None]
+    note_writes: Callable[[int], None]
+    settler: Callable[[], Settler]
+    keyed: KeyStore
 
     def remember(
         self, item: Any, fields: Mapping[str, Any], names_scopes: bool = False, text: Any = None
@@ -121,7 +112,9 @@ class Writer:
         taken = weight = 0
 
         def commit() -> None:
-            for run in self._runs(batch):
+            # in one go, unless one may supersede another of them
+            settles = any(each.settles for each in batch)
+            for run in self.settler().runs(batch) if settles else [batch]:
                 out.extend(self.store(run))
             for place, draft in zip(places, batch, strict=True):
                 out.outcomes[place] = draft.outcome
@@ -143,7 +136,7 @@ class Writer:
                     places.append(taken)
                     weight += draft.attached_bytes or 0
                 taken += 1
-                if len(batch) == self._parts.config.batch_records or weight > _MOST_ATTACHED:
+                if len(batch) == self.parts.config.batch_records or weight > _MOST_ATTACHED:
                     commit()
                     weight = 0
             if batch:
@@ -153,12 +146,6 @@ class Writer:
             raise
         out.skipped = tuple(skipped)
         return out
-
-    def _runs(self, drafts: list[Draft]) -> Iterable[Sequence[Draft]]:
-        """Drafts as they are committed: in one go, unless one may supersede another of them."""
-        if self._settler is None or not any(each.settles for each in drafts):
-            return [drafts]
-        return self._settler.runs(drafts)
 
     def _draft_with(self, item: Any, common: Mapping[str, Any], names_scopes: bool) -> Draft:
         """The draft of one of many; ``common`` fields apply where it has none of its own."""
@@ -189,13 +176,13 @@ class Writer:
         draft = make_draft(
             item,
             given,
-            config=self._parts.config,
-            dim=self._parts.dim,
+            config=self.parts.config,
+            dim=self.parts.dim,
             may_name=None if names_aliases else may_name,
             is_attached=is_attached,
             names_scopes=names_scopes,
         )
-        tier = self._parts.router[draft.tier]  # an unknown one is refused before embedding
+        tier = self.parts.router[draft.tier]  # an unknown one is refused before embedding
         return draft.in_tier(tier.name, lasts=not tier.volatile)
 
     def store(self, drafts: Sequence[Draft], then: Then | None = None) -> list[MemoryRecord]:
@@ -207,7 +194,7 @@ class Writer:
         self.announce(drafts)
         found = self._append(drafts, then)
         records = [each for each in found if each is not None]
-        self._note_writes(len(drafts))
+        self.note_writes(len(drafts))
         if then is not None:
             return records
         lasting = [
@@ -215,14 +202,14 @@ class Writer:
             for each, draft in zip(found, drafts, strict=True)
             if each is not None
             and draft.outcome in _WRITTEN
-            and not self._parts.router[each.tier].volatile
+            and not self.parts.router[each.tier].volatile
         ]
-        self._parts.callbacks.note_stored("episodes", lasting)
+        self.parts.callbacks.note_stored("episodes", lasting)
         return records
 
     def announce(self, drafts: Iterable[Draft]) -> None:
         """Pass drafts about to be written that may be instructions to ``expect``."""
-        self._expect(
+        self.expect(
             draft.text
             for draft in drafts
             if (draft.role is not None or draft.confidence is None or draft.confidence >= CERTAIN)
@@ -238,28 +225,28 @@ class Writer:
 
         A draft whose text names its speaker gets that as its metadata's ``speaker``.
         """
-        tiers = [self._parts.router[draft.tier] for draft in drafts]
+        tiers = [self.parts.router[draft.tier] for draft in drafts]
         by_store: dict[Store, list[int]] = {}
         for n, tier in enumerate(tiers):
             by_store.setdefault(tier.store, []).append(n)
-        ties = {} if then is None else {self._parts.router.durable_store(): then}
-        openings = self._parts.speakers.openings(drafts)
+        ties = {} if then is None else {self.parts.router.durable_store(): then}
+        openings = self.parts.speakers.openings(drafts)
         settles = any(draft.settles for draft in drafts)
         if not openings and not settles:
-            vectors = vectors_of(self._parts, drafts, tiers, list(map(draft_words, drafts)))
-            importance = [importance_of(self._parts, draft) for draft in drafts]
+            vectors = vectors_of(self.parts, drafts, tiers, list(map(draft_words, drafts)))
+            importance = [importance_of(self.parts, draft) for draft in drafts]
             return self._store_all(by_store, drafts, tiers, importance, vectors, {}, ties)
-        with self._parts.exclusive():
+        with self.parts.exclusive():
             names, earlier = self._read(by_store, drafts, openings)
             seen = [store.head.change_seq for store in by_store]
-        vectors = vectors_of(self._parts, drafts, tiers, words_with(drafts, names))
-        importance = [importance_of(self._parts, draft) for draft in drafts]
-        with self._parts.exclusive():
+        vectors = vectors_of(self.parts, drafts, tiers, words_with(drafts, names))
+        importance = [importance_of(self.parts, draft) for draft in drafts]
+        with self.parts.exclusive():
             if seen != [store.head.change_seq for store in by_store]:
                 # a name that another writer has decided on meanwhile stays in the vectors, as in
                 # those of earlier memories: writers do not wait for an embedder
                 names, earlier = self._read(by_store, drafts, openings)
-            name_speakers(drafts, names, self._parts.config)
+            name_speakers(drafts, names, self.parts.config)
             if settles:
                 ties = self._settle(by_store, drafts, vectors)
             gone = {each for draft in drafts for each in draft.supersedes}
@@ -267,7 +254,7 @@ class Writer:
                 for record_id in gone & each.keys():
                     del each[record_id]
             to_name = {
-                store: namings(store, self._parts.router, each, self._parts.config)
+                store: namings(store, self.parts.router, each, self.parts.config)
                 for store, each in earlier.items()
             }
             return self._store_all(by_store, drafts, tiers, importance, vectors, to_name, ties)
@@ -279,15 +266,15 @@ class Writer:
         vectors: NDArray[np.float32] | None,
     ) -> dict[Store, Then]:
         """Decide what drafts of the durable store supersede; what their commit adds, by store."""
-        store = self._parts.router.durable_store()
+        store = self.parts.router.durable_store()
         ours = by_store.get(store, [])
-        members = [n for n in ours if not self._parts.router[drafts[n].tier].volatile]
-        if self._settler is None or not members:
+        members = [n for n in ours if not self.parts.router[drafts[n].tier].volatile]
+        if not members:
             return {}
-        changes = self._settler.settle(
+        changes = self.settler().settle(
             [drafts[n] for n in members],
             None if vectors is None else vectors[members],
-            self._parts.clock.now_ms(),
+            self.parts.clock.now_ms(),
         )
 
         def put_ties(tx: Transaction, ids: list[int]) -> None:
@@ -309,11 +296,11 @@ class Writer:
         earlier: dict[Store, dict[int, str]] = {}
         for store, members in by_store.items():
             own = {at: openings[n] for at, n in enumerate(members) if n in openings}
-            reading = self._parts.speakers.read(store, [drafts[n] for n in members], own)
+            reading = self.parts.speakers.read(store, [drafts[n] for n in members], own)
             names.update((members[at], name) for at, name in reading.drafts.items())
             superseded = {i for n in members for i in drafts[n].supersedes}
             earlier[store] = {i: name for i, name in reading.earlier.items() if i not in superseded}
-        return with_room(drafts, names, self._parts.config), earlier
+        return with_room(drafts, names, self.parts.config), earlier
 
     def _store_all(
         self,
@@ -331,13 +318,13 @@ class Writer:
                 store, drafts, tiers, importance, vectors, to_name.get(store, ()), ties.get(store)
             )
         out: dict[int, MemoryRecord | None] = {}
-        with self._parts.exclusive():  # a refusal comes before the first store has anything
-            refuse_future_parents(drafts, self._next_id(self._parts.clock.now_ms()))
+        with self.parts.exclusive():  # a refusal comes before the first store has anything
+            refuse_future_parents(drafts, self.parts.next_id(self.parts.clock.now_ms()))
             for store, members in by_store.items():
                 own = [drafts[n] for n in members]
-                supersede.endings(store, own, self._parts.clock.now_ms(), self._parts.finder.find)
+                supersede.endings(store, own, self.parts.clock.now_ms(), self.parts.finder.find)
             # first the disk, which may have no room, and keys, which may have changed
-            first = self._parts.router.durable_store()
+            first = self.parts.router.durable_store()
             for store, members in sorted(by_store.items(), key=lambda e: e[0] is not first):
                 records = self._store_batch(
                     store,
@@ -353,13 +340,13 @@ class Writer:
 
     def name_speakers(self, drafts: Sequence[Draft], store: Store) -> dict[int, str]:
         """Name the speakers that drafts open with; earlier memories that get theirs, by id."""
-        openings = self._parts.speakers.openings(drafts)
+        openings = self.parts.speakers.openings(drafts)
         if not openings:
             return {}
         members = {store: list(range(len(drafts)))}
-        with self._parts.exclusive():
+        with self.parts.exclusive():
             names, earlier = self._read(members, drafts, openings)
-        name_speakers(drafts, names, self._parts.config)
+        name_speakers(drafts, names, self.parts.config)
         return earlier.get(store, {})
 
     def store_with(
@@ -370,11 +357,11 @@ class Writer:
         then: Then,
     ) -> list[MemoryRecord]:
         """Store drafts of the durable store, embedded before, with what ``then`` adds."""
-        tiers = [self._parts.router[draft.tier] for draft in drafts]
-        store = self._parts.router.durable_store()
+        tiers = [self.parts.router[draft.tier] for draft in drafts]
+        store = self.parts.router.durable_store()
         found = self._store_batch(store, drafts, tiers, importance, vectors, (), then)
         records = [each for each in found if each is not None]
-        return self._parts.finder.complete(store, records)  # what was added may say more of them
+        return self.parts.finder.complete(store, records)  # what was added may say more of them
 
     def _store_batch(
         self,
@@ -391,60 +378,33 @@ class Writer:
         Args:
             then: called with the transaction and the ids before the commit.
         """
-        batch = Batch(drafts)
-        if self._keyed is not None and batch.has_entries:
+        parts, clock, given = self.parts, self.parts.clock, set[str]().union(*map(vars, drafts))
+        if not BESIDE.isdisjoint(given):
             with store.exclusive():  # it may wait, so the clock is read afterwards
-                refuse_future_parents(drafts, self._next_id(now_ms := self._parts.clock.now_ms()))
-                return self._keyed.store(
-                    Work(
-                        store,
-                        drafts,
-                        tiers,
-                        importance,
-                        vectors,
-                        to_name,
-                        now_ms,
-                        self.claim_ids,
-                        then,
-                    )
-                )
+                refuse_future_parents(drafts, parts.next_id(now_ms := clock.now_ms()))
+                work = Work(store, drafts, tiers, importance, vectors, to_name, now_ms, then)
+                return self.keyed.store(work)
         with store.exclusive(), store.transaction() as tx:
-            ids = self.claim_ids(tx, len(drafts), now_ms := self._parts.clock.now_ms())
+            ids = parts.claim_ids(tx, len(drafts), now_ms := clock.now_ms())
             refuse_future_parents(drafts, ids[0])
-            if batch.given("supersedes"):
-                find = self._parts.finder.find
-                supersede.apply(tx, supersede.endings(store, drafts, now_ms, find))
-                batch = Batch(drafts)  # with links to the facts that end as well
+            if "supersedes" in given:
+                ends = supersede.endings(store, drafts, now_ms, parts.finder.find)
+                supersede.apply(tx, ends)
             for naming in to_name:
                 naming.stage(tx)
-            encoded = self._parts.encoded(store, batch, importance, ids, tiers, vectors, now_ms)
-            append_batch(tx, tiers, batch, ids, encoded, now_ms)
+            records = parts.append(tx, store, drafts, tiers, ids, importance, vectors, now_ms)
             if then is not None:
                 then(tx, ids)
-        self._parts.speakers.learn(store, drafts)
-        names = [tier.name for tier in tiers]
-        return [*records_of(batch, ids, names, encoded.headers, now_ms)]
-
-    def claim_ids(self, tx: Transaction, count: int, now_ms: int) -> list[int]:
-        """Ids in the order of time, unique over all tiers, below 2**53 until the year 2248: the
-        millisecond is in the high bits; if a clock goes back, ids count on from the last one."""
-        first = max(self._next_id(now_ms), tx.last_id + 1)
-        tx.note_id(first + count - 1)
-        if tx.catalog.in_memory:
-            self._parts.router.durable_store().note_id(first + count - 1)
-        return list(range(first, first + count))
-
-    def _next_id(self, now_ms: int) -> int:
-        last = max([store.head.last_id for store in self._parts.stores])
-        return max(last + 1, min(max(now_ms, 0), (1 << 43) - 1) << 10)
+        parts.speakers.learn(store, drafts)
+        return [*records]
 
     def keep_last_id(self) -> None:
         """Before closing: note in the durable store the last id, if a volatile tier has it.
 
         Otherwise a clock that stands still or goes back could cause ids to be used again.
         """
-        last = max(store.head.last_id for store in self._parts.stores)
-        for store in self._parts.stores:
+        last = max(store.head.last_id for store in self.parts.stores)
+        for store in self.parts.stores:
             behind = store.files.durable and store.head.last_id < last
             if behind and store.writable and store.is_open and not store.failed:
                 with store.transaction() as tx:

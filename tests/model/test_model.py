@@ -23,7 +23,7 @@ from spector.store.core.store import Store
 from spector.store.opening import recovery
 from spector.store.opening.reader import ReadStore
 from spector.tiers.working import _Slab
-from spector.write.writer import Writer
+from spector.write.context import WriteContext
 from tests.cases import slow
 from tests.model.life import Setup
 from tests.model.runs import STEPS, Tally, live, simulate
@@ -114,7 +114,7 @@ def _release_the_newest(self: _Slab, ring: list[Any]) -> None:
     _release(self, ring)
 
 
-def _claim_by_clock_only(self: Writer, tx: Any, count: int, now_ms: int) -> list[int]:
+def _claim_by_clock_only(self: WriteContext, tx: Any, count: int, now_ms: int) -> list[int]:
     first = max(1, now_ms << 10, tx.last_id + 1)  # forgets the other store
     tx.note_id(first + count - 1)
     return list(range(first, first + count))
@@ -139,7 +139,7 @@ PLANTED: dict[str, tuple[Any, str, Any, Setup | None]] = {
     "a recovery trusts the files": (recovery, "_replay", _nothing, None),
     "after a failed write a store goes on": (Store, "fail", _nothing, None),
     "backups replace what they never were": (backup.Request, "refuse_others", _nothing, None),
-    "ids come by the clock only": (Writer, "claim_ids", _claim_by_clock_only, None),
+    "ids come by the clock only": (WriteContext, "claim_ids", _claim_by_clock_only, None),
 }
 
 

@@ -22,8 +22,7 @@ from spector import Memory
 from spector.clock import ManualClock
 from spector.language.entities import Whole, entities_of, load_head, seen_in
 from spector.language.entities.extraction import WordVectors
-from spector.observe.gate.candidates import Candidate
-from spector.observe.gate.made import Made
+from spector.observe.gate.candidates import Candidate, Made
 from spector.providers.minilm import MiniLMEmbedder, _LoadedModel
 from spector.records import MemoryRecord
 from tests.cases import Cases

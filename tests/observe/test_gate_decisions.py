@@ -10,16 +10,15 @@ import pytest
 
 import spector
 from spector.config import Config
+from spector.language.worth import Wording, same_particulars
 from spector.layout import Flag
 from spector.observe.gate import (
     Candidate,
     Incoming,
-    Wording,
     calibrated,
     candidate_of,
     decide,
     merged_text,
-    same_particulars,
     statements_in,
 )
 from spector.records import Decision, MemoryRecord

@@ -308,3 +308,19 @@ def test_the_rules_say_what_any_message_is_worth() -> None:
     found = RuleJudge().messages([Statement(text=each) for each in texts])
     assert found[0].content > found[1].content > found[3].content
     assert [each.states for each in found] == [True, False, True, False, False]
+
+
+def test_the_rules_are_a_judge() -> None:
+    """A caller gives them in place of a judge; what they say of pairs is what a memory says."""
+    rules: Judge = RuleJudge()
+    pairs = [
+        (Statement(text="I live in Kars."), Statement(text="I moved to Izmir.")),
+        (Statement(text="I live in Kars."), Statement(text="My aunt sells ferns.")),
+    ]
+    with spector.open(":memory:", embedder=FakeEmbedder(dim=16)) as memory:
+        own = [memory.judge(*each).probabilities for each in pairs]
+    assert list(rules.pairs(pairs)) == own
+    with spector.open(
+        ":memory:", embedder=FakeEmbedder(dim=16), detectors=Detectors(judge=rules)
+    ) as memory:
+        assert [memory.judge(*each).probabilities for each in pairs] == own

@@ -127,7 +127,7 @@ def test_a_scale_is_of_one_users_memories() -> None:
     with spector.open(":memory:", embedder=Close(), config=config) as memory:
         memory.remember_many([f"note {n}" for n in range(80)], user_id="ada")
         memory.remember("a fern droops", user_id="bob")
-        part = memory._parts.observing._observer.comparer
+        part = memory._parts.observing.observer.comparer
         assert len(part.sample("ada", 0)) == 80
         assert len(part.sample("bob", 0)) == 0
         assert list(part.sample("ada", 0)) == sorted(part.sample("ada", 0))

@@ -273,7 +273,7 @@ def test_a_failing_embedder_leaves_nothing(clock: ManualClock) -> None:
 
 def test_a_writer_that_comes_in_between_is_seen(mind: Memory) -> None:
     """Between the look at the neighbours and the commit, another call says the same."""
-    comparer = mind._parts.observing._observer.comparer
+    comparer = mind._parts.observing.observer.comparer
     before = comparer.candidates
     done: list[str] = []
 

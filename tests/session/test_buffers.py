@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from spector.clock import ManualClock
+from spector.config import SessionConfig
 from spector.errors import InvalidInputError
 from spector.providers import token_counter
 from spector.session import SensoryBuffer, SessionBuffer, Zones
@@ -18,14 +19,12 @@ START = 1_795_000_000_000
 
 
 def nine(clock: ManualClock) -> SessionBuffer:
-    return SessionBuffer(
-        clock, capacity=9, scale_min=30, promote_accesses=2, promote_importance=0.6
-    )
+    return SessionBuffer(clock, SessionConfig())
 
 
 def zones(clock: ManualClock, **budgets: int) -> Zones:
-    given = {"system": 10, "active": 10, "staging": 10, **budgets}
-    return Zones(clock, token_counter(len), budgets=given, weights=(0.7, 0.3))
+    given = {f"{zone}_tokens": budgets.get(zone, 10) for zone in ("system", "active", "staging")}
+    return Zones(clock, token_counter(len), SessionConfig(**given))
 
 
 # -- the sensory buffer ----------------------------------------------------------------------------

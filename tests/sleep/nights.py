@@ -50,7 +50,7 @@ def tell(memory: Memory, subject: str, predicate: str, value: str, **fields: Any
 
 def themes_in(memory: Memory) -> list[MemoryRecord]:
     """What nights made of memories, awake or at rest, the oldest first."""
-    with memory._parts.sleeper._survey.knowledge() as reader:
+    with memory._parts.sleeper.survey.knowledge() as reader:
         made = themes_among(reader, reader.all_payloads("observed"))
     return [memory.get(each) for each in sorted(made)]
 

@@ -43,7 +43,7 @@ def test_a_plan_reads_beside_the_writer(tmp_path: Path) -> None:
     with asleep(tmp_path / "mind") as (memory, _):
         memory.remember("a note")
         writing = memory._parts.store.catalog.main
-        with memory._parts.sleeper._survey.knowledge() as reader:
+        with memory._parts.sleeper.survey.knowledge() as reader:
             assert reader._db is not writing
 
 
@@ -257,7 +257,7 @@ def test_nothing_pauses_while_writers_of_a_store_in_memory_wait() -> None:
         pass_days(clock, 3)
         sleeper = memory._parts.sleeper
         held: list[int] = []
-        sleeper._pace._sleep = lambda seconds: held.append(sleeper._survey.locking)
+        sleeper._pace._sleep = lambda seconds: held.append(sleeper.survey.locking)
         sleeper._pace._now = sleeper._pace._worked = lambda: machine.seconds
         begin = sleeper._pace.begin
 

@@ -481,7 +481,7 @@ def test_a_reply_is_one_to_a_question_of_someone_else_in_the_session() -> None:
             scopes_from_message=True,
         )
         ids = [unit.record.id for result in found for unit in result.units if unit.record]
-        with memory._parts.sleeper._survey.knowledge() as reader:
+        with memory._parts.sleeper.survey.knowledge() as reader:
             known = reader.payloads(ids, "observed")
         replies = [memory.get(each).text for each in ids if known[each]["reply"]]
         assert replies == [talk[2][1]]
@@ -654,5 +654,5 @@ def test_undoing_takes_the_rule_back() -> None:
         cycle = memory.reflect(["forget"]).cycle
         memory.reflect_undo(cycle)
         assert not memory.get(dull.id).dormant
-        with memory._parts.sleeper._survey.knowledge() as reader:
+        with memory._parts.sleeper.survey.knowledge() as reader:
             assert not reader.payloads([dull.id], "rest")

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from spector.config import ObserveConfig
+from spector.language.words import wording_of
 from spector.language.worth import same_particulars
 from spector.observe.gate.candidates import Candidate, Incoming
-from spector.observe.gate.synthesis import merged_text
 from spector.records import Decision
-
-__all__ = ["LEAST_SAMPLE", "calibrated", "decide_by_bands"]
 
 #: likeness of messages to the most alike of 199 others under the default model, on MemoryBank's
 #: English chats: the values below which 0, 5, 10, ... 95 % of them are, and the end of the scale
@@ -108,3 +107,28 @@ def calibrated(likeness: float, sample: Sequence[float]) -> float:
     place = (at - 1 + share) / (len(sample) - 1) * (len(_DEFAULT) - 1)
     n = min(int(place), len(_DEFAULT) - 2)
     return _DEFAULT[n] + (_DEFAULT[n + 1] - _DEFAULT[n]) * (place - n)
+
+
+# Merges a new text into an old one, losing no sentence of either (preset v9).
+
+#: between the texts of two memories
+SEPARATOR: Final = " | "
+_END: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
+
+
+def merged_text(old: str, new: str, *, most: int) -> str | None:
+    """The old text and, after a separator, the sentences of the new one that it does not have.
+
+    Returns None where that would be longer than ``most`` characters: then both are kept.
+    """
+    known = {wording_of(each) for each in _sentences(old)}
+    fresh = [each for each in _sentences(new) if wording_of(each) not in known]
+    if not fresh:
+        return old if len(old) <= most else None
+    text = f"{old}{SEPARATOR}{' '.join(fresh)}"
+    return text if len(text) <= most else None
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for part in text.split(SEPARATOR):
+        yield from (each.strip() for each in _END.split(part) if each.strip())

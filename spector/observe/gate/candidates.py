@@ -1,26 +1,34 @@
-"""What the gate compares: the new memory and those that it may concern, with what they state."""
+"""What the gate compares: the new memory, and those that it may concern, with what they state."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, overload
 
-from spector.language.frames import Statement, extract
-from spector.language.worth import Wording
-from spector.observe.gate.trust import data_source_of, name_of_speaker, speaker_of
-from spector.process import keeps
-from spector.records import MemoryRecord
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = [
-    "MOST_STATEMENTS",
-    "Candidate",
-    "Incoming",
-    "candidate_of",
-    "incoming_of",
-    "statements_in",
-]
+from spector.config import ObserveConfig
+from spector.kernel.contract import dots, norm
+from spector.knowledge import statement_of_fact
+from spector.language.frames import BY_HEAD, Statement, extract, is_label
+from spector.language.statements import (
+    ASSISTANTS,
+    USERS,
+    person_of,
+    reads_like_a_role,
+    says_i,
+    speaker_opening,
+)
+from spector.language.words import analyse, plain
+from spector.language.worth import Wording
+from spector.layout import Flag
+from spector.process import keeps
+from spector.records import MemoryRecord, notes_of, without_notes
+from spector.search import Neighbour, Neighbours
 
 #: statements of one text that are compared with those of another; a text of more hides nothing
 MOST_STATEMENTS: Final = 64
@@ -200,3 +208,248 @@ def _read(
     return extract(
         said, speaker=name, role=role, reference_time=event_ms, single_valued=single_valued
     )
+
+
+# Who said something, and whether he may change what another said.
+
+#: roles of a message -> the class of its origin
+_SOURCES: Final = {
+    "tool": "tool",
+    "function": "tool",
+    "tool_result": "tool",
+    "system": "system",
+    "developer": "system",
+    "document": "document",
+    "federation": "federation",
+}
+
+
+def data_source_of(role: str | None, source: str | None = None, speaker: str | None = None) -> str:
+    """The class of an origin: ``user_message``, ``assistant_message``, ``tool``, ``system``,
+    ``document`` or ``federation``.
+
+    A message without a role is the user's; so is that of a person who is named by his role.
+
+    Args:
+        source: where the text is from; a text without a role that names a source is a document.
+        speaker: who opens the text, where it has no role.
+    """
+    name = plain(role or "").strip()
+    if name in _SOURCES:
+        return _SOURCES[name]
+    if not name and source and plain(source).strip() not in USERS:
+        return "document"
+    name = name or plain(speaker or "").strip()
+    if name in USERS or not name:
+        return "user_message"
+    if name in ASSISTANTS:
+        return "assistant_message"
+    return "tool" if reads_like_a_role(name) else "user_message"
+
+
+def name_of_speaker(text: str, role: str | None, speaker: str | None) -> str | None:
+    """The name of the one who speaks, where it is not his role; a text may open with it.
+
+    Args:
+        speaker: as the metadata name him, or the role.
+    """
+    name = person_of(role, speaker)
+    is_user = plain(role or "user").strip() in USERS
+    opening = speaker_opening(text) if name is None and is_user else None
+    if opening is None or opening.role or not opening.proper:
+        return name
+    if role is not None and not says_i(text[opening.start :]):
+        return None
+    return None if is_label(opening.name) else opening.name
+
+
+def speaker_of(text: str, role: str | None, speaker: str | None) -> str:
+    """The one who speaks, as names are compared; "" for the user himself."""
+    name = plain(name_of_speaker(text, role, speaker) or speaker or role or "").strip()
+    return "" if name in USERS else name
+
+
+def may_supersede(new: tuple[str, str], old: tuple[str, str]) -> bool:
+    """Whether one (origin, speaker) may take the place of what another said.
+
+    Of one origin only; of two persons, the user himself may correct what another one said.
+    """
+    return new[0] == old[0] and new[1] in ("", old[1])
+
+
+# Finds and reads what a new memory is compared with; the gate itself knows no store.
+
+#: memories whose likeness calibrates a scale, and users whose scale is kept
+_SAMPLE: Final = 200
+_USERS: Final = 64
+#: memories that are looked at where bands of likeness decide
+_OF_BANDS: Final = 8
+
+
+@dataclass(eq=False)
+class Comparer:
+    """Reads what a message states and finds the memories that it may concern."""
+
+    neighbours: Neighbours
+    config: ObserveConfig
+    _samples: dict[str | None, Sequence[float]] = field(default_factory=dict, init=False)
+
+    def registered(self) -> frozenset[str]:
+        """Predicates that callers registered as having one value at a time."""
+        return self.neighbours.predicates()
+
+    def sample(self, user_id: str | None, now_ms: int) -> Sequence[float]:
+        """How alike a user's memories are, for a calibrated scale; empty where none is asked for.
+
+        It is read anew until there are as many as the scale is of.
+        """
+        if self.config.gate_by != "bands" or self.config.gate_scale != "calibrated":
+            return ()
+        known = self._samples.get(user_id, ())
+        if len(known) < _SAMPLE:
+            known = self.neighbours.likeness(user_id=user_id, now_ms=now_ms, count=_SAMPLE)
+            if len(self._samples) >= _USERS:
+                self._samples.clear()
+            self._samples[user_id] = known
+        return known
+
+    def candidates(
+        self,
+        new: Incoming,
+        vector: NDArray[np.float32] | None,
+        *,
+        user_id: str | None,
+        now_ms: int,
+        single_valued: Collection[str] = (),
+    ) -> list[Candidate]:
+        """The memories of the same scope that the gate compares with a new one."""
+        bands = self.config.gate_by == "bands"
+        count = _OF_BANDS if bands else self.config.gate_neighbours
+        found = self._near(new, vector, user_id, now_ms, count)
+        if bands:
+            near = sorted(found, key=lambda each: (-(each.likeness or -1.0), each.id))
+            found = near[:_OF_BANDS]
+        return [_candidate(each, single_valued) for each in found]
+
+    def _near(
+        self,
+        new: Incoming,
+        vector: NDArray[np.float32] | None,
+        user_id: str | None,
+        now_ms: int,
+        count: int,
+    ) -> list[Neighbour]:
+        """What was said: themes that nights made quote it, and would take its places. Facts that
+        the head found decide nothing."""
+        slots = [(each.subject, each.predicate) for each in new.statements]
+
+        def find(count: int) -> list[Neighbour]:
+            return self.neighbours.find(
+                new.said, vector, user_id=user_id, now_ms=now_ms, slots=slots, count=count
+            )
+
+        found = find(count)
+        others = sum(map(_is_aside, found))
+        if others:
+            found = find(count + others)
+        return [each for each in found if not _is_aside(each)]
+
+
+def _is_aside(near: Neighbour) -> bool:
+    if near.fact is not None:
+        return bool(near.fact["json"].get("by") == BY_HEAD)
+    return Flag.AUXILIARY in near.record.flags
+
+
+def _candidate(near: Neighbour, single_valued: Collection[str]) -> Candidate:
+    observed = near.observed or {}
+    return candidate_of(
+        near.record,
+        said=without_notes(near.record.text, notes_of(near.observed)),
+        data_source=observed.get("data_source"),
+        statements=None if near.fact is None else (statement_of_fact(near.fact),),
+        likeness=near.likeness,
+        is_knowledge=bool(near.sorts),
+        is_dormant=Flag.DORMANT in near.record.flags,
+        single_valued=single_valued,
+    )
+
+
+# The memories of one commit, which its further statements meet as candidates.
+
+#: the nearest, and those with the most words in common, beside all of the same slot
+_NEAREST: Final = 5
+_ROOM: Final = 64
+
+
+class Made:
+    """What a commit has made so far of one user's memories, nearest first."""
+
+    def __init__(self) -> None:
+        self._all: list[Candidate] = []
+        #: (room, dim) f32, one row a candidate, and the lengths of the rows
+        self._vectors: NDArray[np.float32] | None = None
+        self._norms: list[float] = []
+        self._of_slot: dict[tuple[str, str], list[int]] = {}
+        self._of_word: defaultdict[str, list[int]] = defaultdict(list)
+
+    def add(self, made: Candidate, vector: NDArray[np.float32] | None) -> None:
+        """Take in a memory with its vector as it is kept."""
+        n = len(self._all)
+        self._all.append(made)
+        for each in {(one.subject, one.predicate) for one in made.statements}:
+            self._of_slot.setdefault(each, []).append(n)
+        for word in set(analyse(made.said).content()):
+            self._of_word[word].append(n)
+        if vector is None:
+            return
+        if self._vectors is None:
+            self._vectors = np.zeros((_ROOM, len(vector)), np.float32)
+        elif n >= len(self._vectors):
+            self._vectors = np.concatenate([self._vectors, np.zeros_like(self._vectors)])
+        self._vectors[n] = vector
+        self._norms.append(float(norm(vector)))
+
+    def near(
+        self, said: str, vector: NDArray[np.float32] | None, slots: Collection[tuple[str, str]]
+    ) -> list[Candidate]:
+        """Those nearest to a new memory, by its vector and its words, and those of its slots.
+
+        All without a vector.
+        """
+        if vector is None or self._vectors is None:
+            return self._all
+        alike = cosines(self._vectors[: len(self._all)], vector, self._norms)
+        # a later memory has a greater id, so the first of those that are as near comes first
+        first = np.argsort(-np.array(alike), kind="stable")[:_NEAREST].tolist()
+        same = sorted(n for each in slots for n in self._of_slot.get(each, ()))
+        found = dict.fromkeys((*first, *self._by_words(said), *same))
+        return [replace(self._all[n], likeness=alike[n]) for n in found]
+
+    def _by_words(self, said: str) -> list[int]:
+        """Those with the most words in common, a word that few of them have counting more."""
+        shared: defaultdict[int, float] = defaultdict(float)
+        for word in set(analyse(said).content()):
+            places = self._of_word.get(word, ())
+            for n in places:
+                shared[n] += 1.0 / len(places)
+        return sorted(shared, key=lambda each: (-shared[each], each))[:_NEAREST]
+
+
+def cosines(
+    vectors: NDArray[np.float32],
+    vector: NDArray[np.float32],
+    norms: Sequence[float] | None = None,
+) -> list[float]:
+    """Cosine of each of some vectors to one.
+
+    Args:
+        norms: lengths of the vectors, where they are known.
+    """
+    length = float(norm(vector))
+    products = dots(np.ascontiguousarray(vectors), vector).tolist()
+    sizes = [float(norm(each)) for each in vectors] if norms is None else norms
+    return [
+        max(-1.0, min(1.0, value / (size * length))) if size and length else 0.0
+        for value, size in zip(products, sizes, strict=True)
+    ]

@@ -6,6 +6,7 @@ more than what has changed is kept, and so is whatever a rule is not sure enough
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from spector.language.frames import (
     CLAUSE,
     Statement,
     Verdict,
+    are_of_same,
     is_of_before,
     is_read,
     meets,
@@ -22,12 +24,11 @@ from spector.language.frames import (
     unread_clauses,
     verdicts,
 )
+from spector.language.observing import is_hedged
+from spector.language.statements import USERS, own_words
 from spector.language.words import analyse, plain
-from spector.observe.gate.candidates import MOST_STATEMENTS, Candidate, Incoming
-from spector.observe.gate.vetoes import distrust, may_concern, vetoes_of
+from spector.observe.gate.candidates import MOST_STATEMENTS, Candidate, Incoming, may_supersede
 from spector.records import PairVerdict
-
-__all__ = ["Contradiction", "contradictions"]
 
 #: confidence of a correction of the turn before, with one value in place of its only one
 _CORRECTED: Final = 0.99
@@ -124,7 +125,8 @@ def contradictions(
         unread_clauses(new.said, new.statements[:MOST_STATEMENTS], new.event_ms) if reads else ()
     )
     for at, old in enumerate(living):
-        if at not in found and _is_corrected(new, old):
+        is_corrected = bool(new.corrects) and not old.is_knowledge and old.said == new.corrects
+        if at not in found and is_corrected:
             reason = _reason(new, old, old.statements, True, unread)
             out.append(Contradiction(old, "said", _CORRECTED, reason))
     for at, each in sorted(found.items()):
@@ -133,11 +135,6 @@ def contradictions(
         reason = _reason(new, living[at], [old for _, old in each], is_sure, unread)
         out.append(Contradiction(living[at], best.rule, best.confidence, reason))
     return sorted(out, key=lambda each: each.candidate.id)
-
-
-def _is_corrected(new: Incoming, old: Candidate) -> bool:
-    """Whether an old memory has the words that a new one corrects."""
-    return bool(new.corrects) and not old.is_knowledge and old.said == new.corrects
 
 
 def _verdicts(
@@ -232,4 +229,98 @@ def _has_own_clause(sentence: str, known: AbstractSet[str]) -> bool:
     clauses = [analyse(each).content() for each in CLAUSE.split(sentence)]
     return len(clauses) > 1 and any(
         len(set(each)) >= _FEW_WORDS and known.isdisjoint(each) for each in clauses
+    )
+
+
+# What a new memory may never change, whatever its words: another's, another person's or thing's.
+#
+# Every rule here only lowers a verdict. `contradictions` asks before it compares two texts.
+
+#: an end of a sentence with another one behind it
+_SENTENCE: Final = re.compile(r"[.!?\n;]\s+\S+\s+\S")
+
+
+def veto(new: Incoming, old: Candidate) -> str:
+    """Why a new memory can change nothing of an old one; "" where it may.
+
+    Two memories under a veto stand beside each other: neither is hidden, nor does one come before
+    the other for being newer.
+    """
+    if not old.is_knowledge and not _is_of_same(new, old):
+        return "another subject"
+    if is_of_before(new.said, new.event_ms, old.record.event_ms):
+        return "of the past"
+    return distrust(new, old)
+
+
+def vetoes_of(new: Incoming, old: Candidate) -> tuple[str, ...]:
+    """Every reason for which no judge hides an old memory behind a new one; none where it may."""
+    record = old.record
+    reasons = {
+        veto(new, old): True,
+        "pinned": record.pinned,
+        "immutable": record.immutable,
+        "older in event time": new.event_ms < record.event_ms,
+        "not asserted": is_hedged(new.said)
+        or new.words.asks
+        or any(each.modality != "asserted" for each in new.statements),
+        "nothing in common": not _shares(new, old),
+        "says more": _SENTENCE.search(old.said) is not None,
+    }
+    return tuple(reason for reason, holds in reasons.items() if reason and holds)
+
+
+def distrust(new: Incoming, old: Candidate) -> str:
+    """Why the origin of a new memory may not correct an old one; "" where it may.
+
+    What has a source of its own, or is in doubt, corrects nothing that the user said.
+    """
+    speaker = new.speaker if old.is_knowledge else old.speaker
+    if not may_supersede((new.data_source, new.speaker), (old.data_source, speaker)):
+        return f"{old.data_source} is not changed by {new.data_source}"
+    if new.source and plain(new.source).strip() not in USERS and new.source != old.record.source:
+        return "from a source"
+    return "uncertain" if new.confidence < min(0.5, old.record.confidence) else ""
+
+
+def may_concern(new: Incoming, old: Candidate) -> bool:
+    """Whether some of a new memory may be about the same as some of an old one."""
+    if old.is_knowledge:
+        return True
+    return bool(_of_one_slot(new, old)) or _is_of_same(new, old)
+
+
+def fills_slot(new: Incoming, old: Candidate) -> bool:
+    """Whether both state the value of one thing that has one, in whatever words."""
+    return any(one.single or each.single for one, each in _of_one_slot(new, old))
+
+
+def _of_one_slot(new: Incoming, old: Candidate) -> list[tuple[Statement, Statement]]:
+    """Statements of both with one subject and one predicate."""
+    return [
+        (one, each)
+        for one in new.statements[:MOST_STATEMENTS]
+        for each in old.statements[:MOST_STATEMENTS]
+        if one.predicate == each.predicate and plain(one.subject) == plain(each.subject)
+    ]
+
+
+def _shares(new: Incoming, old: Candidate) -> bool:
+    """Whether both have a content word or state something of the same.
+
+    An order to a judge has nothing in common with what it would hide.
+    """
+    words = set(analyse(own_words(new.said)).content())
+    return not words.isdisjoint(analyse(own_words(old.said)).content()) or bool(
+        _of_one_slot(new, old)
+    )
+
+
+def _is_of_same(new: Incoming, old: Candidate) -> bool:
+    """Whether both speak of one person or thing.
+
+    Of two speakers each says "I" of himself, and what a text quotes is not said by its speaker.
+    """
+    return old.speaker == new.speaker and (
+        are_of_same(own_words(old.said), own_words(new.said)) or fills_slot(new, old)
     )

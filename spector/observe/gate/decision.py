@@ -13,17 +13,21 @@ from types import MappingProxyType
 from typing import Final
 
 from spector.config import ObserveConfig
-from spector.language.worth import is_other_event, same_particulars, same_words
+from spector.language.frames import Statement, names_of_predicate
+from spector.language.observing import is_hedged, tells_of_change, tells_of_more
+from spector.language.statements import value_replaced
+from spector.language.words import analyse, plain
+from spector.language.worth import Wording, is_other_event, same_particulars, same_words
 from spector.observe.gate.bands import decide_by_bands
 from spector.observe.gate.candidates import Candidate, Incoming
-from spector.observe.gate.changing import changes_perhaps
-from spector.observe.gate.contradiction import Contradiction, contradictions
-from spector.observe.gate.novelty import is_detail, says_nothing_new
-from spector.observe.gate.otherwise import said_otherwise
-from spector.observe.gate.vetoes import veto
+from spector.observe.gate.contradiction import (
+    Contradiction,
+    contradictions,
+    distrust,
+    fills_slot,
+    veto,
+)
 from spector.records import Decision, PairVerdict, Verdict
-
-__all__ = ["decide", "decide_contradiction"]
 
 _DEFAULT = ObserveConfig()
 _UNJUDGED: Final[Mapping[int, PairVerdict]] = MappingProxyType({})
@@ -69,7 +73,7 @@ def decide(
 def _same_words(new: Incoming, candidates: Sequence[Candidate]) -> Decision | None:
     """Rule 1; an event of another day is another event."""
     for each in candidates:
-        same = _is_of_same(new, each) and same_words(new.words, each.words)
+        same = _is_of_one_origin(new, each) and same_words(new.words, each.words)
         if same and not is_other_event(new.words, each.words):
             return _same(each, "same words")
     return None
@@ -165,7 +169,7 @@ def _by_rest(
     """Rules 4 to 6, or the bands."""
     if config.gate_by == "bands":
         return decide_by_bands(new, candidates, config, sample)
-    near = [each for each in candidates if _is_of_same(new, each) and not each.is_dormant]
+    near = [each for each in candidates if _is_of_one_origin(new, each) and not each.is_dormant]
     for each in near:
         judged = verdicts.get(each.id)
         if judged is None:
@@ -183,7 +187,7 @@ def _by_rest(
     return Decision()
 
 
-def _is_of_same(new: Incoming, old: Candidate) -> bool:
+def _is_of_one_origin(new: Incoming, old: Candidate) -> bool:
     """Whether both are texts of one origin and one speaker, and answer the same if they state
     nothing by themselves; knowledge is confirmed elsewhere."""
     return (
@@ -196,3 +200,203 @@ def _is_of_same(new: Incoming, old: Candidate) -> bool:
 
 def _ids(found: Iterable[Contradiction]) -> tuple[int, ...]:
     return tuple(sorted(each.candidate.id for each in found))
+
+
+# Whether a new text repeats an old one or says more of the same.
+
+#: tenses of a statement that tell the same of a state
+_NOW: Final = "present"
+
+
+def says_nothing_new(new: Incoming, old: Candidate) -> bool:
+    """Whether a text adds neither a content word, a number nor a statement to an old one.
+
+    Other words are allowed where they only say otherwise what both state ("My home is in Kars").
+    """
+    words, known = new.words, old.words
+    if words.asks or (words.denials > 0) != (known.denials > 0):
+        return False
+    if not words.numbers <= known.numbers or not words.content:
+        return False
+    if any(each.replaced for each in new.statements) and not _is_within(
+        words.content, known.content
+    ):
+        return False
+    if new.statements:
+        if not all(_has(old.statements, each) for each in new.statements):
+            return False
+    elif not (
+        _is_within(words.turns, known.turns)
+        and words.modals == known.modals
+        and words.forms.keys() <= known.forms.keys()
+        and _is_within(words.content, known.content)
+    ):
+        return False
+    rest = set(words.content) - set(known.content)
+    return not rest or not rest - _wordings(new, words)
+
+
+def is_detail(new: Incoming, old: Candidate) -> bool:
+    """Whether a new text holds all that an old one says, or states one thing of it and adds to it."""
+    words, known = new.words, old.words
+    if words.asks or (words.denials > 0) != (known.denials > 0) or not known.content:
+        return False
+    if new.statements and old.statements:
+        shared = [each for each in old.statements if _has(new.statements, each, extended=True)]
+        return bool(shared) and (
+            len(shared) == len(old.statements) or set(known.content) <= set(words.content)
+        )
+    return (
+        known.numbers <= words.numbers
+        and known.modals == words.modals
+        and known.forms.keys() <= words.forms.keys()
+    )
+
+
+def _has(statements: Iterable[Statement], one: Statement, *, extended: bool = False) -> bool:
+    """Whether statements have one: the same subject, predicate, value, polarity, and meant so.
+
+    Args:
+        extended: a value that only adds words is the same.
+    """
+    return any(
+        plain(each.subject) == plain(one.subject)
+        and each.predicate == one.predicate
+        and _is_value(each, one, extended)
+        and each.polarity == one.polarity
+        and each.modality == one.modality
+        and (each.tense == _NOW) == (one.tense == _NOW)
+        for each in statements
+    )
+
+
+def _is_value(one: Statement, other: Statement, extended: bool) -> bool:
+    first, second = _value(one), _value(other)
+    return first == second or (extended and set(second.split()) < set(first.split()))
+
+
+def _value(one: Statement) -> str:
+    return one.value or plain(one.object)
+
+
+def _wordings(new: Incoming, words: Wording) -> set[str]:
+    """Content words that only say how a text states something: those between subject and value,
+    and the names of the predicate."""
+    found: set[str] = set()
+    for each in new.statements:
+        names = set(names_of_predicate(each.predicate))
+        found |= {term for form, term in words.forms.items() if plain(form) in names}
+        places = (each.subject_span, each.object_span)
+        spans = [place for place in places if place[1] > place[0]]
+        if spans:
+            found |= words.between(min(a for a, _ in spans), max(b for _, b in spans))
+    return found
+
+
+def _is_within(part: Sequence[str], whole: Sequence[str]) -> bool:
+    """Whether words stand in a text in the same order."""
+    ahead = iter(whole)
+    return all(each in ahead for each in part)
+
+
+# Which older memories a new one may have changed.
+#
+# That decides their order and hides nothing. Where no model reads the two, a word of change beside a
+# near memory of the same speaker, or one with a value of the same, is enough; so are the same words
+# with another value in one place. What adds to something changes nothing. What a judge or the model
+# says of two is not overruled here by rules on their subjects and dates, which cover a fifth of true
+# changes.
+
+#: older memories that one message may have changed
+_MOST_CHANGED: Final = 2
+#: content words in common that stand for likeness where there are no vectors
+_SHARED_WORDS: Final = 2
+#: share of pairs with another value in one place that were changes, on the hands of development
+_IN_PLACE: Final = 0.8
+
+
+def changes_perhaps(
+    new: Incoming,
+    candidates: Sequence[Candidate],
+    config: ObserveConfig,
+    verdicts: Mapping[int, PairVerdict],
+    changes: Mapping[str, float],
+) -> list[tuple[Candidate, float]]:
+    """Older memories that a new one may have changed, the likeliest first, with a confidence.
+
+    Args:
+        verdicts: memory -> what a judge says of it. changes: words of an older memory ->
+            probability by the model. Verdicts are in place of the cues; the model is in place of
+            those that are not about a slot.
+    """
+    if is_hedged(new.said):
+        return []
+    adds, has_cue = tells_of_more(new.said), tells_of_change(new.said)
+
+    def confidence(old: Candidate) -> float:
+        if old.id in verdicts:
+            return verdicts[old.id].replaced
+        cues = 0.0 if adds else _confidence(new, old, has_cue, old.said not in changes)
+        return max(cues, changes.get(old.said, 0.0))
+
+    found = [
+        (each, sure)
+        for each in candidates
+        if not each.is_knowledge
+        and not each.is_dormant
+        and each.speaker == new.speaker
+        and each.record.event_ms <= new.event_ms
+        and (sure := confidence(each)) >= config.order_at
+        and not (distrust if each.id in verdicts or each.said in changes else veto)(new, each)
+    ]
+    return sorted(found, key=lambda each: (-each[1], each[0].id))[:_MOST_CHANGED]
+
+
+def _confidence(new: Incoming, old: Candidate, has_cue: bool, is_free: bool) -> float:
+    """Of the cues; of those about one slot alone where the model has read both texts."""
+    if has_cue and fills_slot(new, old):
+        return _IN_PLACE
+    if is_free and value_replaced(old.said, new.said):
+        return _IN_PLACE
+    return _likeness(new, old) if is_free and has_cue else 0.0
+
+
+def _likeness(new: Incoming, old: Candidate) -> float:
+    if old.likeness is not None:
+        return old.likeness
+    words = set(analyse(old.said).content()) & set(analyse(new.said).content())
+    return 1.0 - 1.0 / (1 + len(words)) if len(words) >= _SHARED_WORDS else 0.0
+
+
+# What an assistant, a tool or a document says otherwise than the user said it, or the user later.
+#
+# Neither takes the place of the other: the tie has the user's word come first.
+
+#: share of the content words beside values that both have
+_SHARED_MATTER: Final = 0.6
+_USER: Final = "user_message"
+
+
+def said_otherwise(new: Incoming, candidates: Sequence[Candidate]) -> list[int]:
+    """Ids of what gives other values for the same, where one of the two is the user's word."""
+    words = new.words
+    return [
+        old.id
+        for old in candidates
+        if (old.data_source == _USER) != (new.data_source == _USER)
+        and not (old.is_knowledge or old.is_dormant or words.asks or old.words.asks)
+        and words.modals == old.words.modals
+        and not same_particulars(old.words, words)
+        and len((said := _matter(old.words)) & (about := _matter(words)))
+        >= _SHARED_MATTER * max(1, len(said | about))
+    ]
+
+
+def _matter(text: Wording) -> set[str]:
+    """Its content words without names and numbers."""
+    names = {part for name in text.names for part in name.split()}
+    return {
+        term
+        for form, term in text.forms.items()
+        if form not in names and not any(map(str.isdigit, form))
+    }

@@ -1,23 +1,30 @@
-"""Judges at the gate: the rules as one of them, and any other asked within limits."""
+"""Judges at the gate: the rules as one of them, any other asked within limits, the offline model."""
 
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Final, TypeVar
 
 from spector.clock import from_ms, to_ms
 from spector.config import ObserveConfig
-from spector.errors import StoreClosedError
+from spector.errors import EmbeddingError, ModelFileError, StoreClosedError
 from spector.language.observing import classify, substance_of, worth_of_words
 from spector.language.statements import USERS
-from spector.observe.gate.candidates import Candidate, Incoming, candidate_of, incoming_of
+from spector.language.tables import common_share, language_of
+from spector.observe.gate.candidates import (
+    Candidate,
+    Incoming,
+    candidate_of,
+    incoming_of,
+    name_of_speaker,
+)
+from spector.observe.gate.contradiction import distrust, vetoes_of
 from spector.observe.gate.decision import decide
-from spector.observe.gate.ordering import Ordering
-from spector.observe.gate.trust import name_of_speaker
-from spector.observe.gate.vetoes import distrust, vetoes_of
-from spector.providers import Patience
+from spector.providers import ChangeModel, Patience
 from spector.records import (
     Decision,
     Judge,
@@ -28,8 +35,6 @@ from spector.records import (
     PairVerdict,
     Statement,
 )
-
-__all__ = ["Judging", "RuleJudge", "stated", "to_judge"]
 
 T = TypeVar("T")
 
@@ -44,16 +49,12 @@ _OLD, _NEW = 1, 2
 
 
 class Judging:
-    """Asks a judge, and checks what it answers; an error of any kind leaves its place to the rules.
+    """Asks a judge, and checks what it answers; an error of any kind leaves its place to the rules."""
 
-    Args:
-        timeout_s: seconds that an answer may take.
-    """
-
-    def __init__(self, judge: Judge, timeout_s: float, config: ObserveConfig) -> None:
+    def __init__(self, judge: Judge, config: ObserveConfig) -> None:
         self._judge = judge
         self._config = config
-        self._patience = Patience(timeout_s, "ObserveConfig.judge_timeout_s")
+        self._patience = Patience(config.judge_timeout_s, "ObserveConfig.judge_timeout_s")
 
     def verdicts(
         self, new: Incoming, candidates: Sequence[Candidate], known: Collection[int] = ()
@@ -126,7 +127,7 @@ class RuleJudge:
 
     def pairs(self, pairs: Sequence[tuple[Statement, Statement]]) -> list[PairVerdict]:
         """One verdict for each (old, new)."""
-        return [_of_rules(self.decision(old, new)) for old, new in pairs]
+        return [_of_rules(decide(*_compared(old, new), self._config)) for old, new in pairs]
 
     def messages(self, messages: Sequence[Statement]) -> list[MessageVerdict]:
         """One verdict for each message."""
@@ -143,38 +144,35 @@ class RuleJudge:
             )
         return out
 
-    def decision(self, old: Statement, new: Statement) -> Decision:
-        """What the gate decides where a store has the old one only."""
-        return decide(*_compared(old, new), self._config)
 
-    def judgement(
-        self,
-        old: Statement,
-        new: Statement,
-        found: PairVerdict | None,
-        fallback: str,
-        ordering: Ordering | None,
-    ) -> Judgement:
-        """What becomes of two statements under a judge's verdict; under the rules for None.
+def judgement(
+    config: ObserveConfig,
+    old: Statement,
+    new: Statement,
+    found: PairVerdict | None,
+    fallback: str,
+    ordering: Ordering | None,
+) -> Judgement:
+    """What becomes of two statements under a judge's verdict; under the rules of the gate for None.
 
-        Args:
-            ordering: the offline model, asked as it is where messages are observed.
-        """
-        incoming, candidates = _compared(old, new)
-        if found is None:
-            changes: Mapping[str, float] = {}
-            if ordering is not None:
-                changes = ordering.changes(new.text, ordering.near(incoming, candidates, {}))
-            decided = decide(incoming, candidates, self._config, changes=changes)
-            found = _of_rules(decided)
-        else:
-            decided = decide(incoming, candidates, self._config, verdicts={_OLD: found})
-        return Judgement(
-            verdict=decided.verdict,
-            probabilities=found,
-            vetoes=vetoes_of(incoming, candidates[0]),
-            fallback=fallback,
-        )
+    Args:
+        ordering: the offline model, asked as it is where messages are observed.
+    """
+    incoming, candidates = _compared(old, new)
+    if found is None:
+        changes: Mapping[str, float] = {}
+        if ordering is not None:
+            changes = ordering.changes(new.text, ordering.near(incoming, candidates, {}))
+        decided = decide(incoming, candidates, config, changes=changes)
+        found = _of_rules(decided)
+    else:
+        decided = decide(incoming, candidates, config, verdicts={_OLD: found})
+    return Judgement(
+        verdict=decided.verdict,
+        probabilities=found,
+        vetoes=vetoes_of(incoming, candidates[0]),
+        fallback=fallback,
+    )
 
 
 def _of_rules(decided: Decision) -> PairVerdict:
@@ -223,3 +221,86 @@ def stated(record: MemoryRecord, said: str) -> Statement:
         time=from_ms(record.event_ms),
         before=record.turn_before[1] or None,
     )
+
+
+# Which older memory a new one may have changed, by the offline model.
+#
+# What another text changes is far rarer among the memories near it than among the pairs that the
+# model was trained on, so of those near it only the likeliest gets a probability.
+
+#: share of common English words that each of two texts must have, and both on average; 96 % of
+#: the pairs of hands have it, and hardly one of another language
+_ENGLISH: Final = (0.05, 0.2)
+#: log-odds added to those of the model, which was trained with two wrong pairs for each pair
+_PRIOR: Final = 1.32
+#: log-odds of what is as good as impossible
+_LEAST: Final = -50.0
+
+
+class Ordering:
+    """Asks the offline model about new memories and the older ones near them.
+
+    Args:
+        model: loads at the first question. Where it fails, one warning, and the cues decide.
+    """
+
+    def __init__(self, model: ChangeModel) -> None:
+        self._model: ChangeModel | None = model
+
+    @property
+    def works(self) -> bool:
+        """Whether the model has not failed."""
+        return self._model is not None
+
+    @staticmethod
+    def reads(old: str, new: str) -> bool:
+        """Whether the model reads two texts: it knows no language but English."""
+        shares = [_english_share(each) for each in (old, new)]
+        return min(shares) >= _ENGLISH[0] and sum(shares) / 2 >= _ENGLISH[1]
+
+    def near(
+        self, new: Incoming, candidates: Iterable[Candidate], more: Mapping[str, float]
+    ) -> list[str]:
+        """The words of the older memories that a new one may have changed, the nearest first; none
+        for what no user says, as the model knows messages of users only.
+
+        Args:
+            more: words of messages that will be memories before it -> likeness.
+        """
+        if new.data_source != "user_message" or _english_share(new.said) < _ENGLISH[0]:
+            return []
+        found = dict(more)
+        for each in candidates:
+            if not (
+                each.is_knowledge
+                or each.is_dormant
+                or each.speaker != new.speaker
+                or each.record.event_ms > new.event_ms
+                or distrust(new, each)
+            ):
+                found[each.said] = max(each.likeness or 0.0, found.get(each.said, 0.0))
+        found.pop(new.said, None)
+        ordered = sorted(found, key=lambda each: (-found[each], each))
+        return list(islice((each for each in ordered if self.reads(each, new.said)), _MOST))
+
+    def changes(self, new: str, olds: Sequence[str]) -> dict[str, float]:
+        """Words of older memories -> probability that a new text changes what they say; of all but
+        the likeliest it is 0. Nothing where the model has failed."""
+        model = self._model
+        if model is None or not olds:
+            return {}
+        try:
+            odds = model.odds([(old, new) for old in olds])
+        except (ModelFileError, EmbeddingError) as error:
+            if self.works:
+                self._model = None
+                warnings.warn(f"cues alone decide what may have changed: {error}", stacklevel=2)
+            return {}
+        best = int(odds.argmax())
+        share = 1.0 / (1.0 + math.exp(-max(_LEAST, float(odds[best]) + _PRIOR)))
+        return {old: share if n == best else 0.0 for n, old in enumerate(olds)}
+
+
+def _english_share(text: str) -> float:
+    """Share of a text's words that are common English ones; 0 for a text of another language."""
+    return common_share(text, "en") if language_of(text) == "en" else 0.0
