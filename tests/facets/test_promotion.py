@@ -20,7 +20,7 @@ import spector
 from spector import Config, InvalidInputError, Memory, PromotionCandidate, SleepConfig
 from spector.knowledge import Changes, KnowledgeReader
 from spector.knowledge.concepts import phases_of, plan_rhythms
-from spector.knowledge.induction import associations_of
+from spector.knowledge.induction import associations_of, is_same_pattern
 from spector.knowledge.lessons import ConceptUse, concepts_to_retire, plan_moved_references
 from spector.write import Prepared
 from tests.facets.promoting import promote
@@ -326,6 +326,12 @@ def test_a_source_that_fails_stops_no_other(memory: Memory) -> None:
     assert len(promote(memory).made) == 1
     with pytest.raises(InvalidInputError, match="source of promotions"):
         memory.concepts.add_source(object())  # type: ignore[arg-type]
+
+
+def test_patterns_are_told_apart_by_their_words() -> None:
+    assert is_same_pattern("grasp mug → success", "Grasp the_mug → Success")
+    assert not is_same_pattern("grasp mug → success", "grasp cup → success")
+    assert not is_same_pattern("stat:tool:grasp:success", "stat:tool:navigate:success")
 
 
 # -- operations -------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import pytest
 
 import spector
 from spector import Config, ManualClock, Memory, SleepConfig
+from spector.language.observing import only_likes
 from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, set_strength, strength
 
 
@@ -490,6 +491,27 @@ def test_a_reply_is_one_to_a_question_of_someone_else_in_the_session() -> None:
 LIKED = [
     "I love how brave that was, it made the whole evening in Assos so warm",
 ]
+
+CHOSEN = [
+    "I love jazz",
+    "I avoid crowds",
+    "I have a strong aversion to horror films",
+    "I'd rather walk",
+    "I don't really enjoy loud places",
+    "Caz dinlemeyi seviyorum",
+    "Çayı şekersiz tercih ederim",
+    "Gürültülü yerlerden kaçınırım",
+]
+
+
+@pytest.mark.parametrize("text", LIKED)
+def test_who_only_reacts_states_no_preference(text: str) -> None:
+    assert only_likes(text)
+
+
+@pytest.mark.parametrize("text", CHOSEN)
+def test_a_choice_or_a_statement_is_a_preference(text: str) -> None:
+    assert not only_likes(text)
 
 
 @pytest.mark.parametrize("named", [False, True], ids=["observed", "named"])
