@@ -23,7 +23,7 @@ from spector.errors import ImportFormatError, SpectorError
 from spector.importers import FORMATS, ImportReport, import_files, iter_messages
 from tests.cases import Cases
 from tests.fakes import FakeEmbedder
-from tests.fuzz.test_parsers import _changed, _dirty
+from tests.fuzz.test_parsers import _changed
 from tests.importers.files import lines, opened, written
 from tests.importers.samples import SAMPLES
 from tests.proof import seed
@@ -305,6 +305,22 @@ def facts(path: Path) -> Iterator[tuple[str, Any, Any]]:
     for message in iter_messages(path, timezone="UTC"):
         speaker = message.get("metadata", {}).get("speaker") or message.get("role")
         yield message["text"], message.get("event_time"), speaker
+
+
+def _dirty(data: bytes, rng: random.Random) -> bytes:
+    out = bytearray(data)
+    for _ in range(rng.randrange(1, 6)):
+        at = rng.randrange(len(out) + 1)
+        action = rng.randrange(4)
+        if action == 0 and at < len(out):
+            out[at] = rng.randrange(256)
+        elif action == 1:
+            out[at:at] = rng.choice((b"\0", b"\xff", b"{", b"]", b'"', b"\\u", b"\n", b"1e999"))
+        elif action == 2:
+            del out[at : at + rng.randrange(1, 40)]
+        else:
+            out[at:at] = out[rng.randrange(len(out) + 1) :][:50]
+    return bytes(out)
 
 
 @pytest.mark.parametrize(

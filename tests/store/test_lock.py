@@ -82,7 +82,7 @@ _LIVING = [f"{pid}\n" for pid in (os.getpid(), os.getppid(), 1)]
 _NOBODY = ["", "\n", "two words", "0", "-1", "99999999999", "1e3", "é"]
 
 
-@pytest.mark.parametrize("holder", _LIVING + _NOBODY, ids=str)
+@pytest.mark.parametrize("holder", _LIVING + _NOBODY, ids=["own", "parent", "init", *_NOBODY])
 def test_lock_that_names_no_dead_process_is_not_waited_for(
     locked: Path, monkeypatch: pytest.MonkeyPatch, holder: str
 ) -> None:
