@@ -405,7 +405,7 @@ def test_a_failed_commit_names_nobody(mind: Memory, monkeypatch: pytest.MonkeyPa
         raise OSError("no room")
 
     with monkeypatch.context() as patch:
-        patch.setattr("spector.write.writer.append_batch", fail)
+        patch.setattr("spector.write.context.append_batch", fail)
         with pytest.raises(OSError, match="no room"):
             mind.remember(TALK[2], session_id="s")
     assert mind.get(first.id).speaker is None
