@@ -277,7 +277,7 @@ class Analyst:
         if [each.said for each in work.units] == [message.text]:
             return said[0].states
         text = message.text[:MOST_CHARS]
-        return self.verdict_of(text, embedded(self._vectors, [text])[0]).states
+        return self.verdict_of(text, embedded(self.vectors, [text])[0]).states
 
     def _stopped(self, out: Work, worth: Worth | None) -> str | None:
         """What leaves a message out; a doubt is noted."""
