@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from spector.facets.learnings import Learnings
     from spector.facets.procedures import Procedures
 
+__all__ = [
+    "Concepts",
+    "Entities",
+    "Faceted",
+    "Facts",
+    "Graph",
+    "Layers",
+    "Learnings",
+    "MemoryLayer",
+    "Procedures",
+]
+
 T = TypeVar("T")
 __getattr__ = on_first_use(__name__)
 
