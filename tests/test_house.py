@@ -22,7 +22,7 @@ PUBLIC_METHODS = 25
 STATEMENTS_OF_A_VERB = 6
 
 #: class -> public methods. ``Memory`` is the public face, which is held by its lines instead
-LARGE_CLASSES: dict[str, int] = {}
+LARGE_CLASSES = {"spector/knowledge/reader.py:KnowledgeReader": 40}
 
 #: what lies at the top of the tree, dotfiles aside
 TOP = set(

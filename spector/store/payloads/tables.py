@@ -468,9 +468,5 @@ PAYLOAD_TABLES: Final = (
     _table("key_mark", "owner str; digest str; salt str", key="owner digest", group=KEYS),
 )
 
-_BY_NAME: Final = {each.name: each for each in PAYLOAD_TABLES}
-
-
-def table_named(name: str) -> PayloadTable:
-    """The table of a name."""
-    return _BY_NAME[name]
+#: the table of a name
+table_named: Final = {each.name: each for each in PAYLOAD_TABLES}.__getitem__

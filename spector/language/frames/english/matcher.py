@@ -57,7 +57,7 @@ def sentence_modality(sentence: Sentence) -> Modality:
     words = [word.text for word in sentence.words]
     if sentence.asks or _is_inverted(words):
         return "asked"
-    if any(word in WORDS["conditions"] for word in words) or ("every", "time") in pairwise(words):
+    if not WORDS["conditions"].isdisjoint(words) or ("every", "time") in pairwise(words):
         return "conditional"
     if is_unreal(words):
         return "conditional"
