@@ -406,6 +406,7 @@ class Observer:
         if (
             unit.work.message.data_source != "user_message"
             or unit.work.doubt
+            or not unit.work.states
             or unit.incoming.corrects
             or self.analyst.extractor is not None
         ):

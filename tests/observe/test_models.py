@@ -491,6 +491,14 @@ def test_the_offline_model_orders_where_the_chat_model_fails() -> None:
             assert (model._loaded is not None) == (rule == "change")  # type: ignore[union-attr]
 
 
+def test_what_is_not_meant_is_no_fact_whatever_a_model_reads() -> None:
+    message = "dreamt that I live in Utrecht with nine horses lol"
+    read = said(facts=[["user", "lives_in", "Utrecht"]])
+    with spector.open(":memory:", llm=Stub(read)) as memory:
+        assert not memory.observe(message, user_id="u").states
+        assert not memory.facts.query(user_id="u")
+
+
 def test_the_server_of_openais_kind() -> None:
     from tests.providers.wire import Reply, WireServer
 
