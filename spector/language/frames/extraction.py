@@ -199,19 +199,17 @@ def unread_clauses(
             if not any(_is_in(each, start, one.object_span) for one in stated)
         ]
         spans += [(start + each.start, start + each.end) for each in days]
+        part = own[start:end]
         for begin, stop in spans:
-            own = f"{own[:begin]}{_STATED * (stop - begin)}{own[stop:]}"
-        rest = CLAUSE.split(own[start:end])
+            before, after = part[: max(0, begin - start)], part[max(0, stop - start) :]
+            part = before + _STATED * (end - start - len(before) - len(after)) + after
+        rest = CLAUSE.split(part)
         clauses = [(frozenset(analyse(each).content()) - known) | _doubt(each) for each in rest]
-        behind = CLAUSE.split(own[max(start, first) : end])
+        behind = CLAUSE.split(part[max(0, first - start) :])
         clauses += [frozenset({each}) for each in behind if _is_small(each)]
         passed = any(each.changed or each.tense == "past" for each in stated)
         lasts = all(_lasts(each.period, today, passed=passed) for each in days)
-        if (
-            not lasts
-            or not _is_plain(own[start:end])
-            or any(each.subject == AGENT for each in stated)
-        ):
+        if not lasts or not _is_plain(part) or any(each.subject == AGENT for each in stated):
             clauses.append(frozenset({own[start:end]}))
         unread += filter(None, clauses)
     return tuple(unread)
@@ -227,8 +225,8 @@ def _is_plain(text: str) -> bool:
 
 def _is_small(clause: str) -> bool:
     """Whether a clause has words, states nothing, and has none with content."""
-    has_words = re.search(r"\w", clause) is not None
-    return has_words and _STATED not in clause and not analyse(clause).content()
+    words = re.search(r"\w", clause)
+    return bool(words) and _STATED not in clause and not analyse(clause).content()
 
 
 def _doubt(clause: str) -> frozenset[str]:
