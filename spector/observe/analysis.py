@@ -137,6 +137,10 @@ class Analyst:
                 out.message = replace(message, text=quoted)
                 self._describe(out)
                 out.units = self._units(out, out.referents, self._stated(out))
+                if (len(out.units) > 1 or out.units[0].said != quoted) and not self.is_meant(out):
+                    out.states = False
+                    if len(quoted) < self.config.max_chars:  # no part stands without its frame
+                        out.units = [self._unit(out, _whole(quoted), ())]
                 self._tie(out, before[1])
             else:
                 out.kind = kind_of_filter(out.filter)
@@ -257,27 +261,27 @@ class Analyst:
         head = head_for(None if vector is None else self._fingerprint)
         return head.verdict(text, vector if head.fingerprint else None)
 
-    def is_meant(self, work: Work, said: Sequence[MessageVerdict]) -> bool:
+    def is_meant(self, work: Work, vector: NDArray[np.float32] | None = None) -> bool:
         """Whether a user means what his message says, by the head of the embedder, if it has one.
 
         What opens with the name of its speaker is of that one, and a caller's extractor decides
         what messages state.
 
         Args:
-            said: verdicts of its statements.
+            vector: of the message; it is embedded without one.
         """
         message = work.message
         if (
-            not (said and head_for(self._fingerprint).fingerprint)
+            not (work.units and head_for(self._fingerprint).fingerprint)
             or self.extractor is not None
             or message.data_source != "user_message"
             or name_of_speaker(message.text, message.role, None)
         ):
             return True
-        if [each.said for each in work.units] == [message.text]:
-            return said[0].states
         text = message.text[:MOST_CHARS]
-        return self.verdict_of(text, embedded(self.vectors, [text])[0]).states
+        if vector is None:
+            (vector,) = embedded(self.vectors, [text])
+        return self.verdict_of(text, vector).states
 
     def _stopped(self, out: Work, worth: Worth | None) -> str | None:
         """What leaves a message out; a doubt is noted."""

@@ -156,14 +156,22 @@ class Committer:
         before = self.rater.rate(unit, candidates, decision)
         if config.gate:
             incoming = replace(unit.incoming, importance=before.composite)
-            decision = decide(
-                incoming,
-                candidates,
-                config,
-                sample=unit.sample,
-                verdicts=unit.verdicts,
-                changes=unit.changes,
-            )
+            while True:
+                decision = decide(
+                    incoming,
+                    candidates,
+                    config,
+                    sample=unit.sample,
+                    verdicts=unit.verdicts,
+                    changes=unit.changes,
+                )
+                if (same := decision.reinforced) is None:
+                    break
+                # what is meant strengthens nothing that was not, and the other way round
+                observed = self.series.reader.payloads([same], "observed")
+                if unit.work.states is observed.get(same, {}).get("states", True):
+                    break
+                candidates = [each for each in candidates if each.id != same]
             why = "doubtful" if unit.work.doubt else "" if unit.work.states else "not meant"
             if why and decision.action != "reinforce":  # it may change nothing
                 decision = Decision(rule=why, likeness=decision.likeness, nearest=decision.nearest)
@@ -212,16 +220,7 @@ class Committer:
             flashbulb=record.flashbulb,
         )
         self._note(unit, record)
-        self._add(
-            unit,
-            Candidate(
-                record=record,
-                said=unit.said,
-                statements=unit.incoming.statements,
-                speaker=unit.incoming.speaker,
-                data_source=unit.incoming.data_source,
-            ),
-        )
+        self._add(unit, unit.incoming.made(record, unit.said))
 
     def _ending(self, ids: Collection[int]) -> tuple[int, ...]:
         """Those that end now: nothing ends twice, though a message and its facts say it does."""
@@ -402,6 +401,7 @@ def put_details(changes: Changes, unit: Unit, memory: int) -> dict[str, Any]:
         "notes": [each.to_list() for each in unit.notes],
         "raw": unit.raw,
         "reply": work.turn_before[0] == "asked",
+        "states": work.states,
     }
     changes.payload(memory, "observed", observed)
     if unit.work.message.episode is not None:

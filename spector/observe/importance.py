@@ -64,8 +64,9 @@ _LONG: Final = 500
 _PER_WORD, _MOST_WORDS = 0.1, 0.3
 #: least composite of each priority
 _PRIORITIES: Final = ((0.8, "critical"), (0.6, "high"), (0.4, "normal"))
-#: of what may be worth nothing
+#: of what may be worth nothing; the share that is left of what its speaker does not mean
 _DOUBTFUL: Final = 0.1
+_NOT_MEANT: Final = 0.5
 #: sums of decimal fractions miss a limit by a rounding
 _ROUNDING: Final = 1e-9
 
@@ -222,7 +223,8 @@ class Rater:
             return _DOUBTFUL
         if self.config.importance == "ucma":
             composite = by_text(message.text, message.data_source)
-        return composite if unit.judged is None else unit.judged
+        value = composite if unit.judged is None else unit.judged
+        return value if unit.work.states else value * _NOT_MEANT
 
     def _attention(self, unit: Unit) -> float | None:
         session, vector = unit.work.session, unit.ready.vector

@@ -123,6 +123,10 @@ class Observer:
         works = self._read(messages, sessions, options)
         self._prepare(works)
         self._rate(works)
+        for work in works:
+            for unit in () if work.states else work.units:
+                unit.reading, unit.facts = replace(unit.reading, facts=()), ()
+                unit.incoming = replace(unit.incoming, statements=())
         self._commit(works, options)
         spent = (time.perf_counter() - began) * 1000 / max(1, len(works))
         return [_result(each, spent, options) for each in works]
@@ -229,14 +233,12 @@ class Observer:
         for unit, own in zip(units, facts, strict=True):
             unit.facts = list(itertools.islice(ready, len(own)))
             self.rater.ask(unit)
-        for work in works:
-            said = [self.analyst.verdict_of(each.said, each.ready.vector) for each in work.units]
-            for unit, verdict in zip(work.units, said, strict=True):
-                unit.worth = verdict.importance
-            if len(said) == 1 and work.units[0].ready.vector is not None:
-                self.analyst.feel_again(work, work.units[0].ready.vector)
-            if not self.analyst.is_meant(work, said):
-                _take_back(work)
+            work, vector = unit.work, unit.ready.vector
+            unit.worth = self.analyst.verdict_of(unit.said, vector).importance
+            if len(work.units) == 1 and vector is not None:
+                self.analyst.feel_again(work, vector)
+            if unit.said == work.message.text and not self.analyst.is_meant(work, vector):
+                work.states = False
 
     def _drafts_of_facts(self, unit: Unit) -> list[Draft]:
         drafts = [] if unit.work.quarantined else self.series.drafts(facts_of(unit))
@@ -332,8 +334,7 @@ class Observer:
         for work, verdict in zip(chosen, found or (), strict=bool(found)):
             if verdict.content <= 1.0 - self.config.observe.hide_at:
                 work.doubt = work.doubt or _JUDGE
-            if not verdict.states:
-                _take_back(work)
+            work.states &= verdict.states
             for unit in work.units:
                 unit.judged = verdict.importance
 
@@ -441,6 +442,9 @@ class Observer:
         assert decision.merged is not None, "it has the words"
         old = next(each.record for each in unit.candidates if each.id == decision.nearest)
         reinforce = self.reinforcing(True)
+        given = unit.work.message.fields.get("attachment")
+        if old.attachment_bytes is not None:  # what is attached is for one that has nothing
+            given = None
 
         def rows(reader: KnowledgeReader) -> Changes:
             changes = Changes()
@@ -454,7 +458,7 @@ class Observer:
                 "text": decision.merged,
                 "importance": max(old.importance, unit.result.importance.composite),
                 "tags": [*dict.fromkeys((*old.tags, *unit.ready.draft.tags))] or None,
-                **_attached(unit, old),
+                **({} if given is None else {"attachment": given}),
             },
             Beside(lambda header: strengthened(reinforce, header, old), rows),
         )
@@ -572,12 +576,6 @@ def _corrected(work: Work) -> int | None:
     return None if record is None else record.id
 
 
-def _attached(unit: Unit, old: MemoryRecord) -> dict[str, Any]:
-    """What is attached to a message, for the memory that gets its words and has nothing yet."""
-    given = unit.work.message.fields.get("attachment")
-    return {} if given is None or old.attachment_bytes is not None else {"attachment": given}
-
-
 def _likeness(unit: Unit, before: Sequence[Unit], vectors: NDArray[np.float32]) -> dict[str, float]:
     """Words of earlier messages of the same speaker -> their likeness to a later one.
 
@@ -594,14 +592,6 @@ def _likeness(unit: Unit, before: Sequence[Unit], vectors: NDArray[np.float32]) 
         and each.incoming.data_source == own.data_source
         and each.incoming.event_ms <= own.event_ms
     }
-
-
-def _take_back(work: Work) -> None:
-    """Have a message that does not mean what it says state nothing."""
-    work.states = False
-    for unit in work.units:
-        unit.reading, unit.facts = replace(unit.reading, facts=()), ()
-        unit.incoming = replace(unit.incoming, statements=())
 
 
 def _result(work: Work, spent_ms: float, options: Options) -> ObserveResult:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +12,11 @@ from numpy.typing import NDArray
 from spector.config import ObserveConfig
 from spector.knowledge import Changes, New, contradict
 from spector.language.statements import speaker_in
-from spector.language.words import analyse, plain
 from spector.observe.gate import (
     Candidate,
     Comparer,
     Incoming,
+    Made,
     decide_contradiction,
     incoming_of,
 )
@@ -25,53 +24,6 @@ from spector.observe.judges import Judges
 from spector.records import Decision, MemoryRecord, PairVerdict
 from spector.search import Neighbours
 from spector.write import Draft
-
-_NONE: Final[frozenset[str]] = frozenset()
-#: memories of one batch that a further one is compared with
-_NEAR: Final = 12
-
-
-class _Met:
-    """Memories that are about to be stored, by the words and names that they have in common."""
-
-    def __init__(self) -> None:
-        self._all: list[Candidate] = []
-        self._by_word: dict[tuple[str | None, str], list[int]] = {}
-
-    def add(self, new: Incoming, user_id: str | None) -> None:
-        n = len(self._all)
-        record = MemoryRecord(
-            id=n,
-            text=new.text,
-            tier="episodic",
-            event_ms=new.event_ms,
-            user_id=user_id,
-            valid_from_ms=new.valid_from_ms,
-            valid_until_ms=new.valid_until_ms,
-        )
-        self._all.append(
-            Candidate(
-                record=record,
-                said=new.said,
-                statements=new.statements,
-                speaker=new.speaker,
-                data_source=new.data_source,
-            )
-        )
-        for word in _words_of(new):
-            self._by_word.setdefault((user_id, word), []).append(n)
-
-    def near(self, new: Incoming, user_id: str | None) -> list[Candidate]:
-        """Those of a user that share the most words, and those about the same subjects."""
-        counts: Counter[int] = Counter()
-        for word in _words_of(new):
-            counts.update(self._by_word.get((user_id, word), ()))
-        return [self._all[n] for n, _ in counts.most_common(_NEAR)]
-
-
-def _words_of(new: Incoming) -> set[str]:
-    words = set(analyse(new.said).content())
-    return words | {f"{plain(each.subject)}|{each.predicate}" for each in new.statements}
 
 
 class Settler:
@@ -88,18 +40,29 @@ class Settler:
 
     def runs(self, drafts: Sequence[Draft]) -> Iterator[Sequence[Draft]]:
         """Drafts in their order, cut wherever one contradicts another that is not stored yet."""
-        run: list[Draft] = []
-        met = _Met()
-        single = self._comparer.registered() if any(each.settles for each in drafts) else _NONE
-        for draft in drafts:
+        run, met = list[Draft](), defaultdict[str | None, Made](Made)
+        single = (
+            self._comparer.registered() if any(each.settles for each in drafts) else frozenset()
+        )
+        for n, draft in enumerate(drafts):
             new = self._incoming(draft, draft.event_ms or 0, single)
-            if draft.settles and decide_contradiction(
-                new, met.near(new, draft.user_id), self._config
-            ):
+            slots = {(each.subject, each.predicate) for each in new.statements}
+            near = met[draft.user_id].sharing(new.said, slots) if draft.settles else ()
+            if decide_contradiction(new, near, self._config):
                 yield run
-                run, met = [], _Met()
+                run = []
+                met.clear()
             run.append(draft)
-            met.add(new, draft.user_id)
+            record = MemoryRecord(
+                id=n,
+                text=new.text,
+                tier="episodic",
+                event_ms=new.event_ms,
+                user_id=draft.user_id,
+                valid_from_ms=new.valid_from_ms,
+                valid_until_ms=new.valid_until_ms,
+            )
+            met[draft.user_id].add(new.made(record, new.said), None)
         if run:
             yield run
 

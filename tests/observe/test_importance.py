@@ -108,7 +108,7 @@ def test_channels() -> None:
 def test_what_is_doubtful_is_kept_with_little_importance_and_changes_nothing() -> None:
     with opened() as memory:
         memory.observe("I live in Paris.")
-        result = memory.observe("Do you think a choir in BERLIN is far?!!")
+        result = memory.observe("Do you think a choir in BERLIN is far from here?!!")
         assert (result.stored, result.doubt) == (True, "question")
         record = result.records[0]
         assert record.importance == pytest.approx(0.1)

@@ -219,7 +219,9 @@ def test_what_is_not_meant_is_kept_and_is_no_fact(message: str) -> None:
         assert (result.stored, result.states) == (True, False)
         assert [each.object for each in memory.facts.query(user_id="u")] == ["Oulu"]
         assert memory.recall("Where do I live?", user_id="u")[0].id == home.id
-        sincere = memory.observe(
-            "I live in Utrecht, honestly, and my dog is called Bo.", user_id="u"
-        )
+        assert len(result.records) == 1
+        assert result.records[0].text == message
+        sincere = memory.observe("I live in Utrecht.", user_id="u")
         assert sincere.states
+        assert home.id in sincere.units[0].superseded
+        assert "Utrecht" in [each.object for each in memory.facts.query(user_id="u")]

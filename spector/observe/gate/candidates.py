@@ -68,6 +68,16 @@ class Incoming:
         """What it says, read for comparisons."""
         return Wording(self.said, self.event_ms)
 
+    def made(self, record: MemoryRecord, said: str) -> Candidate:
+        """The memory that was made of it, for those after it; ``said``: its whole words."""
+        return Candidate(
+            record=record,
+            said=said,
+            statements=self.statements,
+            speaker=self.speaker,
+            data_source=self.data_source,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
@@ -378,7 +388,7 @@ def _candidate(near: Neighbour, single_valued: Collection[str]) -> Candidate:
 # The memories of one commit, which its further statements meet as candidates.
 
 #: the nearest, and those with the most words in common, beside all of the same slot
-_NEAREST: Final = 5
+_NEAREST, _OF_SLOT = 5, 12
 _ROOM: Final = 64
 
 
@@ -422,18 +432,23 @@ class Made:
         alike = cosines(self._vectors[: len(self._all)], vector, self._norms)
         # a later memory has a greater id, so the first of those that are as near comes first
         first = np.argsort(-np.array(alike), kind="stable")[:_NEAREST].tolist()
-        same = sorted(n for each in slots for n in self._of_slot.get(each, ()))
-        found = dict.fromkeys((*first, *self._by_words(said), *same))
+        found = dict.fromkeys((*first, *self._sharing(said, slots)))
         return [replace(self._all[n], likeness=alike[n]) for n in found]
 
-    def _by_words(self, said: str) -> list[int]:
-        """Those with the most words in common, a word that few of them have counting more."""
+    def sharing(self, said: str, slots: Collection[tuple[str, str]]) -> list[Candidate]:
+        """Those with the most words in common, and the last of the slots."""
+        return [self._all[n] for n in self._sharing(said, slots)]
+
+    def _sharing(self, said: str, slots: Collection[tuple[str, str]]) -> dict[int, None]:
+        """A word that few of them have counts more."""
         shared: defaultdict[int, float] = defaultdict(float)
         for word in set(analyse(said).content()):
             places = self._of_word.get(word, ())
             for n in places:
                 shared[n] += 1.0 / len(places)
-        return sorted(shared, key=lambda each: (-shared[each], each))[:_NEAREST]
+        words = sorted(shared, key=lambda each: (-shared[each], each))[:_NEAREST]
+        same = sorted(n for each in slots for n in self._of_slot.get(each, ()))
+        return dict.fromkeys((*words, *same[-_OF_SLOT:]))
 
 
 def cosines(

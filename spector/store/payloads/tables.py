@@ -267,7 +267,8 @@ SORTS: Final[Mapping[str, tuple[Field, ...]]] = {
         'write_source manual|observer|formation|dream ="manual"; data_source text; kind text;'
         " emotion text; class_confidence share; novelty share; arousal_channel share;"
         " reward share; attention share; boost number; decision text; likeness number;"
-        " nearest_id count; notes notes =[] words; raw text words; reply flag =false"
+        " nearest_id count; notes notes =[] words; raw text words; reply flag =false;"
+        " states flag =true"
     ),
     "rest": _fields("since_ms moment; rule text"),
 }
