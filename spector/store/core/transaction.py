@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum, auto
+from typing import TYPE_CHECKING
 
 from spector.layout import PartitionState
 from spector.process import Call, calls_here
@@ -22,9 +22,12 @@ from spector.store.catalog import (
     write_head,
     write_journal,
 )
-from spector.store.core.snapshots import PartitionSet, RetiredSlot
+from spector.store.core.snapshots import RetiredSlot
 from spector.store.files import Bytes, as_bytes
 from spector.store.partitions import Segment, check_transition
+
+if TYPE_CHECKING:
+    from spector.store.core.store import Store
 
 #: an append of at least this many records is written to the partition and synced before the
 #: commit, not through the journal: no row refers to those slots until the commit, and the images
@@ -52,24 +55,14 @@ class Stage(Enum):
 class Transaction:
     """Changes that become visible and durable together."""
 
-    def __init__(
-        self,
-        partitions: PartitionSet,
-        head: Head,
-        change_seq: int,
-        *,
-        note_change: Callable[[sqlite3.Connection, int], None],
-        sync_log: Callable[[], None],
-    ) -> None:
+    def __init__(self, store: Store, head: Head, change_seq: int) -> None:
         """
         Args:
             head: the counters of the last commit.
             change_seq: the change counter of this one.
-            note_change: notes the counter in the transaction that sets it.
-            sync_log: makes every commit durable.
         """
-        self.partitions = partitions
-        self.catalog = partitions.catalog
+        self._store = store
+        self.partitions, self.catalog = store.partitions, store.catalog
         self.connection: sqlite3.Connection
         self.stage = Stage.OPEN
         calls = calls_here()
@@ -78,7 +71,6 @@ class Transaction:
         self._before = head
         self._last_id = head.last_id
         self._change_seq = change_seq
-        self._note_change, self._sync_log = note_change, sync_log
         self._journal: list[JournalEntry] = []
         self._rows: dict[int, SegmentRow] = {}
         self._created: dict[int, Segment] = {}
@@ -273,7 +265,7 @@ class Transaction:
         db = self.connection
         entries = self._journal if self.partitions.files.durable else ()
         write_journal(db, self._before.journal_seq + 1, entries, self._rows.values())
-        self._note_change(db, head.change_seq)
+        self._store.note_change(db, head.change_seq)
         write_head(db, head)
 
     def _open_files(self) -> None:
@@ -318,7 +310,8 @@ class Transaction:
                 partitions.by_id[segment_id].write_header(row)
             self._trim(touched, segment_id)
         if self._dropped and self.catalog.relaxed:
-            self._sync_log()  # the old file must not go before the commit that drops it is durable
+            # the old file must not go before the commit that drops it is durable
+            self._store.sync_log()
         for segment_id, path in self._dropped:
             if segment_id >= 0:
                 partitions.drop(segment_id)

@@ -28,7 +28,7 @@ from spector.layout import PartitionState
 from spector.messages import counted
 from spector.store.catalog import SegmentRow
 from spector.store.files import Bytes, Files, first_bytes, is_of_disk, read_file
-from spector.store.partitions.segment import Segment
+from spector.store.partitions.segment import ExpectedHeader, Segment
 
 # Files that are derived from others: replaced as a whole, never synced.
 #
@@ -238,18 +238,16 @@ class Indexes:
         files: Files,
         config: Config,
         segments: Mapping[int, Segment],
+        header: ExpectedHeader,
         *,
-        dim: int,
-        uuid: bytes,
         writable: bool,
     ) -> None:
         self._files = files
         self._config = config
         self._segments = segments
-        self._dim = dim
-        self._uuid = uuid
+        self._dim, self._uuid = header.dim, header.uuid
         self._kernel = kernel
-        self._possible = kernel.indexes and dim <= INDEX_MAX_DIM
+        self._possible = kernel.indexes and header.dim <= INDEX_MAX_DIM
         #: this process may write the files of indexes now
         self.keeps_files = writable and files.durable
         #: partitions whose index is not complete, in the order of their turn
@@ -375,13 +373,8 @@ class Indexes:
     def _load(self, segment: Segment) -> None:
         state = segment.scan
         state.unread = False
-        found = read_image(
-            self._files,
-            segment.row,
-            dim=self._dim,
-            uuid=self._uuid,
-            records=segment.records(),
-        )
+        records, dim, uuid = segment.records(), self._dim, self._uuid
+        found = read_image(self._files, segment.row, dim=dim, uuid=uuid, records=records)
         if found is None:
             return
         image, change_seq = found
