@@ -137,27 +137,6 @@ def make_private_folder(path: str) -> None:
         os.chmod(path, 0o700)
 
 
-def tighten(root: str) -> None:
-    """Take all rights to a directory and the files in it from group and others.
-
-    Only files of this user change, and no rights are added.
-    """
-    open_to_all = False
-    for path, status in _everything(root):
-        if status.st_uid != os.geteuid() or not status.st_mode & _OTHERS:
-            continue
-        open_to_all |= bool(status.st_mode & stat.S_IWOTH)
-        with contextlib.suppress(OSError):
-            os.chmod(path, stat.S_IMODE(status.st_mode) & ~_OTHERS)
-    if open_to_all:
-        warnings.warn(
-            f"until now every user of this machine could change the store at {root}; "
-            "run: spector check PATH",
-            UserWarning,
-            stacklevel=2,
-        )
-
-
 def _everything(root: str) -> Iterator[tuple[str, os.stat_result]]:
     """The directory and every regular file and directory below it; links are not followed."""
     with contextlib.suppress(OSError):
@@ -560,8 +539,24 @@ class DiskFiles:
             self.open(name, create=True).close()
 
     def tighten(self) -> None:
-        """Take all rights to the store from group and others."""
-        tighten(self.root)
+        """Take all rights to the directory and the files in it from group and others.
+
+        Only files of this user change, and no rights are added.
+        """
+        open_to_all = False
+        for path, status in _everything(self.root):
+            if status.st_uid != os.geteuid() or not status.st_mode & _OTHERS:
+                continue
+            open_to_all |= bool(status.st_mode & stat.S_IWOTH)
+            with contextlib.suppress(OSError):
+                os.chmod(path, stat.S_IMODE(status.st_mode) & ~_OTHERS)
+        if open_to_all:
+            warnings.warn(
+                f"until now every user of this machine could change the store at {self.root}; "
+                "run: spector check PATH",
+                UserWarning,
+                stacklevel=1,
+            )
 
     def copy_to(self, other: DiskFiles, name: str) -> list[tuple[int, int]]:
         """Copy a file to another root, not synced; a missing one is skipped. Links are followed.

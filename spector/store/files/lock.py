@@ -36,12 +36,7 @@ from spector.errors import StoreError, StoreLockedError
 from spector.process import Sole, Turn, WeakList, completed, managed
 from spector.store.files.disk import OPEN_FLAGS, Watched, open_descriptor, require_regular
 from spector.store.files.protocol import translate_os_errors
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows has no flock; the store refuses to open there
-    fcntl = None  # type: ignore[assignment]
-
+from spector.store.files.syncing import fcntl
 
 LOCK_NAME: Final = "LOCK"
 #: seconds of sleep to wait for a lock whose holder is dead. A child is between fork and exec for
@@ -141,7 +136,7 @@ class WriterLock(Sole):
         return -1 if held is None or held.closed else held.fileno()
 
     def _acquire(self, root: str, wait_s: float) -> None:
-        if fcntl is None:  # pragma: no cover
+        if fcntl is None:  # pragma: no cover - Windows has none
             raise StoreLockedError(
                 "this platform has no flock, so a second writer could not be excluded",
                 hint="use spector on Linux or macOS",

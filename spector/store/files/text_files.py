@@ -19,12 +19,7 @@ from spector.process import open_given
 from spector.store.files import syncing
 from spector.store.files.disk import OPEN_FLAGS, open_descriptor, require_regular
 from spector.store.files.protocol import translate_os_errors
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows; what is left there stays
-    fcntl = None  # type: ignore[assignment]
-
+from spector.store.files.syncing import fcntl
 
 _END = ".tmp"
 #: attempts before giving up because another process keeps removing the file
@@ -122,7 +117,7 @@ def _remove_left(path: str) -> None:
     """Remove temporary files of this name that killed processes of this user have left."""
     folder, name = os.path.split(path)
     ours = re.compile(re.escape(name) + r"\.[0-9a-f]{16}" + re.escape(_END))
-    if fcntl is None:  # pragma: no cover
+    if fcntl is None:  # pragma: no cover - Windows; what is left there stays
         return
     with contextlib.suppress(OSError), os.scandir(folder or os.curdir) as entries:
         for entry in entries:

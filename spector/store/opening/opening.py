@@ -57,17 +57,14 @@ class Stamp:
     def refuse_other(self, meta: Mapping[str, str], root: str) -> None:
         """Raise when the store at ``root`` was made for something else.
 
+        Args:
+            meta: what ``Catalog.validate`` has found sound.
+
         Raises:
-            ModelMismatchError, CatalogCorruptError
+            ModelMismatchError
         """
         hint = f"open it with what it was made with, or convert it: spector reembed {root}"
-        try:
-            dim, _ = int(meta["dim"]), bytes.fromhex(meta["uuid"])
-        except (KeyError, ValueError):
-            raise CatalogCorruptError(
-                f"{root}: the catalog does not say what store it is", hint=SALVAGE
-            ) from None
-        theirs = meta["fingerprint"]
+        dim, theirs = int(meta["dim"]), meta["fingerprint"]
         if self.fingerprint and not theirs:
             what = f"that were given by its users, not made by {self.model_id}"
             hint = f"open it with embedder=None, or convert it: spector reembed {root}"
@@ -107,7 +104,7 @@ class Attempt:
         """A store that has read nothing yet.
 
         Raises:
-            ModelMismatchError, CatalogCorruptError: it was made for something else.
+            ModelMismatchError: it was made for something else.
         """
         self.stamp.refuse_other(meta, self.files.root)
         store = kind(

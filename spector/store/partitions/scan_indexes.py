@@ -325,7 +325,8 @@ class Indexes:
                     changed.append(segment_id)
                 if not self._is_complete(segment):
                     missing[segment_id] = segment.row.slots - segment.scan.rows
-        left = self._budget(sum(missing.values())) if rows is None else rows
+        straight = max(_LEAST_ROWS, sum(missing.values()) // _STRAIGHT_PER_BUILT)
+        left = min(self._config.index_rows_per_recall, straight) if rows is None else rows
         for segment_id, count in missing.items():
             if left <= 0:
                 break
@@ -336,11 +337,6 @@ class Indexes:
                 changed.append(segment_id)
             left -= count
         return changed
-
-    def _budget(self, missing: int) -> int:
-        return min(
-            self._config.index_rows_per_recall, max(_LEAST_ROWS, missing // _STRAIGHT_PER_BUILT)
-        )
 
     def _is_complete(self, segment: Segment) -> bool:
         """True when the index has all rows; then the partition leaves the queue."""

@@ -22,7 +22,7 @@ from spector.store.sqlite.connections import (
     ConnectionLease,
     MainConnection,
     SnapshotLease,
-    allow_attach,
+    attaching,
     configure,
     connect_into,
     end_statements,
@@ -120,7 +120,7 @@ def vacuum(database: Database) -> tuple[int, int, int]:
         size = _pragma(database, "page_size")
         spill = "FILE" if pages > _VACUUM_PAGES_IN_MEMORY else "MEMORY"
         database.main.execute(f"PRAGMA temp_store={spill}")
-        with allow_attach(database.main):
+        with attaching(database.main):
             database.main.execute("VACUUM")
         database.main.execute("PRAGMA temp_store=MEMORY")
         return pages * size, free * size, _pragma(database, "page_count") * size
