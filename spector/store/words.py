@@ -659,13 +659,10 @@ class _Source:
         ]
 
     def _known(self, sealed_by: str, segment_id: int) -> list[tuple[Any, ...]]:
-        with self._store.catalog.reading() as connection:
-            seal = "seal" if sealed_by else "NULL"
-            join = "JOIN content ON content.id = record.id" if sealed_by else ""
-            return connection.execute(
-                f"SELECT record.id, slot, {seal}, mutable FROM record {join} WHERE segment_id = ?",
-                (segment_id,),
-            ).fetchall()
+        seal = "seal" if sealed_by else "NULL"
+        join = "JOIN content ON content.id = record.id" if sealed_by else ""
+        sql = f"SELECT record.id, slot, {seal}, mutable FROM record {join} WHERE segment_id = ?"
+        return self._store.catalog.ask(sql, (segment_id,))
 
     def _texts(self, rest: str, params: tuple[Any, ...]) -> Iterator[MemoryText]:
         with self._store.catalog.reading() as connection:

@@ -15,7 +15,7 @@ from spector.process import keeps
 from spector.records import MemoryRecord
 from spector.store.catalog.catalog import Catalog, Way, count_led
 from spector.store.catalog.filters import SqlFilter, narrowed
-from spector.store.catalog.rows import Row, StoredRow
+from spector.store.catalog.rows import FROM_ANY, Row, StoredRow
 from spector.store.catalog.schema import DERIVED_IDS_SQL, DERIVED_SQL
 from spector.store.payloads import (
     PAYLOAD_FACETS,
@@ -191,14 +191,13 @@ def has_windows(catalog: Catalog) -> bool:
 
     When many have an end of validity they are not all checked, and the answer is True.
     """
-    with catalog.reading() as connection:
-        found = connection.execute(
-            "SELECT EXISTS (SELECT 1 FROM record WHERE valid_from_ms IS NOT NULL AND NOT"
-            f" {SUPERSEDED_SQL}) OR (SELECT count(*) = {_MANY} OR total(NOT {SUPERSEDED_SQL}) > 0"
-            f" FROM (SELECT mutable FROM record WHERE valid_until_ms IS NOT NULL LIMIT {_MANY})"
-            " AS record)"
-        )
-        return bool(found.fetchone()[0])
+    [[found]] = catalog.ask(
+        "SELECT EXISTS (SELECT 1 FROM record WHERE valid_from_ms IS NOT NULL AND NOT"
+        f" {SUPERSEDED_SQL}) OR (SELECT count(*) = {_MANY} OR total(NOT {SUPERSEDED_SQL}) > 0"
+        f" FROM (SELECT mutable FROM record WHERE valid_until_ms IS NOT NULL LIMIT {_MANY})"
+        " AS record)"
+    )
+    return bool(found)
 
 
 # Which memories were made of which: the parents that a memory names itself.
@@ -266,8 +265,7 @@ _LABELS: Final = (
 
 def labels_after(catalog: Catalog, after: int, limit: int = -1) -> list[tuple[Any, ...]]:
     """Place, times, session, user and mutable block of memories with a greater id, ascending."""
-    with catalog.reading() as db:
-        return db.execute(f"{_LABELS} id > ? ORDER BY id LIMIT ?", (after, limit)).fetchall()
+    return catalog.ask(f"{_LABELS} id > ? ORDER BY id LIMIT ?", (after, limit))
 
 
 def labels_of(catalog: Catalog, ids: Sequence[int]) -> list[tuple[Any, ...]]:
@@ -323,8 +321,6 @@ def users_by_age(db: sqlite3.Connection, segment_id: int) -> list[str | None]:
 
 # How many memories there are, of which tiers, users and namespaces.
 
-_FROM = " FROM record LEFT JOIN content ON content.id = record.id"
-
 
 def count_by_ways(
     catalog: Catalog, ways: Sequence[Way], condition: SqlFilter, *, said: bool = False
@@ -344,13 +340,12 @@ def count_by_ways(
 def count_by_tier(catalog: Catalog, condition: SqlFilter) -> list[tuple[int, int]]:
     """(tier code, memories that satisfy a condition)."""
     alive, now = catalog.ends.alive()
-    with catalog.reading() as db:
-        return db.execute(
-            f"SELECT segment.tier, count(*){_FROM}"
-            f" JOIN segment ON segment.id = record.segment_id WHERE ({condition.sql}){alive}"
-            " GROUP BY segment.tier",
-            (*condition.params, *now),
-        ).fetchall()
+    return catalog.ask(
+        f"SELECT segment.tier, count(*){FROM_ANY}"
+        f" JOIN segment ON segment.id = record.segment_id WHERE ({condition.sql}){alive}"
+        " GROUP BY segment.tier",
+        (*condition.params, *now),
+    )
 
 
 def strengths_of(
@@ -358,14 +353,13 @@ def strengths_of(
 ) -> list[tuple[int, bytes]]:
     """(id, mutable block) of memories that satisfy a condition, are valid now and not older."""
     alive, now = catalog.ends.alive()
-    with catalog.reading() as db:
-        return db.execute(
-            f"SELECT record.id, record.mutable{_FROM} WHERE ({condition.sql}){alive}"
-            " AND record.recorded_ms > ?"
-            " AND (record.valid_from_ms IS NULL OR record.valid_from_ms <= ?)"
-            " AND (record.valid_until_ms IS NULL OR record.valid_until_ms > ?) ORDER BY record.id",
-            (*condition.params, *now, recorded_after_ms, now_ms, now_ms),
-        ).fetchall()
+    return catalog.ask(
+        f"SELECT record.id, record.mutable{FROM_ANY} WHERE ({condition.sql}){alive}"
+        " AND record.recorded_ms > ?"
+        " AND (record.valid_from_ms IS NULL OR record.valid_from_ms <= ?)"
+        " AND (record.valid_until_ms IS NULL OR record.valid_until_ms > ?) ORDER BY record.id",
+        (*condition.params, *now, recorded_after_ms, now_ms, now_ms),
+    )
 
 
 def count_by_user(
@@ -379,12 +373,11 @@ def count_by_user(
     counted, chosen = f"sum(NOT {DERIVED_SQL})", ""
     if sorts is not None:
         counted, chosen = "count(*)", f" AND {_sorts_sql(catalog, sorts) or '1'}"
-    with catalog.reading() as db:
-        return db.execute(
-            f"SELECT user_id, {counted}, min(event_ms), max(event_ms) FROM record"
-            f" WHERE user_id IS NOT NULL{chosen}{alive} GROUP BY user_id",
-            now,
-        ).fetchall()
+    return catalog.ask(
+        f"SELECT user_id, {counted}, min(event_ms), max(event_ms) FROM record"
+        f" WHERE user_id IS NOT NULL{chosen}{alive} GROUP BY user_id",
+        now,
+    )
 
 
 def count_by_namespace(catalog: Catalog, keys: KeyRange, scope: Scope) -> list[tuple[str, int]]:
@@ -417,9 +410,8 @@ def count_by_namespace(catalog: Catalog, keys: KeyRange, scope: Scope) -> list[t
 
 def count_users(catalog: Catalog) -> int:
     """How many users have memories."""
-    with catalog.reading() as db:
-        [[count]] = db.execute("SELECT count(DISTINCT user_id) FROM record")
-        return int(count)
+    [[count]] = catalog.ask("SELECT count(DISTINCT user_id) FROM record")
+    return int(count)
 
 
 def outermost_users(catalog: Catalog) -> set[object]:
@@ -429,8 +421,7 @@ def outermost_users(catalog: Catalog) -> set[object]:
         f" ORDER BY user_id {way} LIMIT 1)"
         for way in ("ASC", "DESC")
     )
-    with catalog.reading() as db:
-        return {user for (user,) in db.execute(ends)}
+    return {user for (user,) in catalog.ask(ends)}
 
 
 # Which memories are of some sorts, and which have keys of a range: SQL over ``record``.
