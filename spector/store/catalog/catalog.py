@@ -491,11 +491,12 @@ class Catalog(Database):
 
     def has_validity(self) -> bool:
         """True when any live record has a validity window."""
-        [[found]] = self.ask(
-            "SELECT EXISTS (SELECT 1 FROM record WHERE valid_until_ms IS NOT NULL)"
-            " OR EXISTS (SELECT 1 FROM record WHERE valid_from_ms IS NOT NULL)"
-        )
-        return bool(found)
+        with self.reading() as connection:
+            [[found]] = connection.execute(
+                "SELECT EXISTS (SELECT 1 FROM record WHERE valid_until_ms IS NOT NULL)"
+                " OR EXISTS (SELECT 1 FROM record WHERE valid_from_ms IS NOT NULL)"
+            )
+            return bool(found)
 
 
 #: one statement reads one moment; a plus before a column keeps the planner from searching by it

@@ -191,13 +191,14 @@ def has_windows(catalog: Catalog) -> bool:
 
     When many have an end of validity they are not all checked, and the answer is True.
     """
-    [[found]] = catalog.ask(
-        "SELECT EXISTS (SELECT 1 FROM record WHERE valid_from_ms IS NOT NULL AND NOT"
-        f" {SUPERSEDED_SQL}) OR (SELECT count(*) = {_MANY} OR total(NOT {SUPERSEDED_SQL}) > 0"
-        f" FROM (SELECT mutable FROM record WHERE valid_until_ms IS NOT NULL LIMIT {_MANY})"
-        " AS record)"
-    )
-    return bool(found)
+    with catalog.reading() as connection:
+        [[found]] = connection.execute(
+            "SELECT EXISTS (SELECT 1 FROM record WHERE valid_from_ms IS NOT NULL AND NOT"
+            f" {SUPERSEDED_SQL}) OR (SELECT count(*) = {_MANY} OR total(NOT {SUPERSEDED_SQL}) > 0"
+            f" FROM (SELECT mutable FROM record WHERE valid_until_ms IS NOT NULL LIMIT {_MANY})"
+            " AS record)"
+        )
+        return bool(found)
 
 
 # Which memories were made of which: the parents that a memory names itself.
@@ -265,7 +266,8 @@ _LABELS: Final = (
 
 def labels_after(catalog: Catalog, after: int, limit: int = -1) -> list[tuple[Any, ...]]:
     """Place, times, session, user and mutable block of memories with a greater id, ascending."""
-    return catalog.ask(f"{_LABELS} id > ? ORDER BY id LIMIT ?", (after, limit))
+    with catalog.reading() as db:
+        return db.execute(f"{_LABELS} id > ? ORDER BY id LIMIT ?", (after, limit)).fetchall()
 
 
 def labels_of(catalog: Catalog, ids: Sequence[int]) -> list[tuple[Any, ...]]:

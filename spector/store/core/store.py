@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple, replace
 from enum import Enum, auto
 from threading import get_ident
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from spector.config import Config
 from spector.errors import (
@@ -58,6 +58,9 @@ from spector.store.files import CHECK, Bytes, Files, is_missing
 from spector.store.partitions import ExpectedHeader
 from spector.store.sqlite import SQL_ERRORS, copy_log
 
+if TYPE_CHECKING:
+    from spector.store.words import Words
+
 #: greater than any journal number
 _NEVER = (1 << 63) - 1
 #: the first commit after an opening advances the change counter by less than this, at random
@@ -76,19 +79,6 @@ class Outcome(Enum):
     ROLLED_BACK = auto()
     COMMITTED = auto()
     UNKNOWN = auto()
-
-
-class WordKeeper(Protocol):
-    """The index of a store's words, which it writes into files."""
-
-    def save(self, store: Store) -> None:
-        """Write the files that are worth it, under the store's lock; a full disk raises nothing."""
-
-    def follow(self, store: Store) -> None:
-        """Take over what was committed, as the next recall would; without the store's lock."""
-
-    def files_are_gone(self) -> None:
-        """The files have been removed."""
 
 
 class StoreStatus(Sole):
@@ -230,7 +220,7 @@ class Store(StoreStatus):
         if self.writable and files.durable:
             self._leap = int.from_bytes(os.urandom(8), "little") % _LEAP
         #: the index of its words, once one has been opened
-        self.words: WordKeeper | None = None
+        self.words: Words | None = None
         #: called with the change counter of a commit once that is durable
         self.record_durable: Callable[[int], None] = _record_nothing
 

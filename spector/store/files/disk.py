@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from spector.errors import StoreError, StoreNotFoundError
 from spector.process import Sole, held_by_calling, kind_of, postpone
 from spector.store.files import syncing
-from spector.store.files.bad_sectors import blocks_of, written_ranges
+from spector.store.files.bad_sectors import Unread, blocks_of, written_ranges
 from spector.store.files.protocol import Bytes, translate_os_errors, typed_os_error
 
 # File descriptors that an interrupt neither loses nor closes twice.
 
 
-def open_descriptor(path: str, flags: int, mode: int = 0o600) -> FileIO:
+def open_descriptor(path: str, flags: int) -> FileIO:
     """Open a file; the returned object closes the descriptor when it is dropped.
 
     It does so in C, where no signal is handled, unlike in a ``__del__``.
@@ -39,7 +39,7 @@ def open_descriptor(path: str, flags: int, mode: int = 0o600) -> FileIO:
     numbers: list[int] = []
     files: list[FileIO] = []
     try:
-        held_by_calling(numbers, os.open, path, flags, mode)
+        held_by_calling(numbers, os.open, path, flags, 0o600)
         return held_by_calling(files, FileIO, numbers[0])
     except BaseException:
         if files:
@@ -572,7 +572,7 @@ class DiskFiles:
         except StoreNotFoundError:
             return []
         require_regular(held, path)
-        bad = list[tuple[int, int]]()
+        bad = Unread()
         with (
             contextlib.closing(DiskFile(held, path)) as source,
             contextlib.closing(other.open(name, create=True)) as target,

@@ -146,7 +146,8 @@ class ReadStore(Store):
             require_entry(entry, self.where)
         touched = {row.id for row in changed} | self._pending
         new = [row for row in changed if self._adopt(row)]
-        self._overlay(redo, [(row, db) for row in new if UNSYNCED in meta])
+        self._overlay(redo, new if UNSYNCED in meta else [], db)
+        self._journal_bytes += sum(len(image) + 64 for _, _, _, image in redo)
         for row in changed:
             if row.id in self.segments:
                 self.segments[row.id].check_room()
@@ -175,7 +176,8 @@ class ReadStore(Store):
     def _overlay(
         self,
         redo: list[tuple[int, int, int, bytes]],
-        unsure: list[tuple[SegmentRow, sqlite3.Connection]],
+        unsure: list[SegmentRow],
+        db: sqlite3.Connection,
     ) -> None:
         """Patch private copies of the partitions whose files lag behind the journal.
 
@@ -185,7 +187,7 @@ class ReadStore(Store):
         images: dict[int, dict[tuple[int, int], bytes]] = {i: {} for i in self._pending}
         for segment_id, kind, slot, image in redo:
             self._merge(images.setdefault(segment_id, {}), kind, slot, image)
-        for row, db in unsure:
+        for row in unsure:
             images.setdefault(row.id, {}).update(self._ahead(row, db))
         lagging: set[int] = set()
         for segment_id, newest in images.items():

@@ -233,14 +233,6 @@ class SharedStore(ReadStore):
             self.partitions.dropped[row.id] = row
         return is_new
 
-    def _overlay(
-        self,
-        redo: list[tuple[int, int, int, bytes]],
-        unsure: list[tuple[SegmentRow, sqlite3.Connection]],
-    ) -> None:
-        super()._overlay(redo, unsure)
-        self._journal_bytes += sum(len(image) + 64 for _, _, _, image in redo)
-
     def checkpoint(self) -> None:
         """The same, for what other processes have written as well."""
         with self.exclusive():

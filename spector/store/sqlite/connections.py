@@ -524,10 +524,10 @@ def read_transaction(connection: sqlite3.Connection) -> Iterator[None]:
         roll_back_open(connection)
 
 
-def id_chunks(ids: Sequence[Any], size: int = _CHUNK) -> Iterator[tuple[Any, ...]]:
+def id_chunks(ids: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
     """Slices small enough for one statement's variables, see `pad_ids`."""
-    for start in range(0, len(ids), size):
-        yield pad_ids(ids[start : start + size], size)
+    for start in range(0, len(ids), _CHUNK):
+        yield pad_ids(ids[start : start + _CHUNK])
 
 
 def pad_ids(ids: Sequence[int], most: int = _CHUNK) -> tuple[int, ...]:

@@ -445,6 +445,16 @@ class Database(Sole):
         self._lent[id(connection)] = holder
         return connection
 
+    @managed
+    def beside_snapshots(self) -> Iterator[sqlite3.Connection]:
+        """A connection to the latest commit, whatever moment this thread's snapshot shows."""
+        with typed_sql_errors(self.path):
+            connection = self.borrow(object())
+            try:
+                yield connection
+            finally:
+                self.give_back(connection)
+
     def give_back(self, connection: sqlite3.Connection) -> None:
         """Return a connection to the pool, unless it is in a transaction, which holds the log."""
         roll_back_open(connection)
