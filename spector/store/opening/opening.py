@@ -261,7 +261,6 @@ class OpenedStore(Resource):
 
     store: Store
     lock: WriterLock | None
-    created: bool
 
     def close(self) -> None:
         """Close the store and release the lock, even if closing fails.
@@ -306,7 +305,7 @@ def open_memory(
         writable=True,
     )
     store.publish()
-    return OpenedStore(store, None, created=True)
+    return OpenedStore(store, None)
 
 
 def open_disk(
@@ -339,7 +338,7 @@ def open_disk(
     if mode == "r":
         from spector.store.opening.reader import open_reader
 
-        return OpenedStore(open_reader(attempt), None, created=False)
+        return OpenedStore(open_reader(attempt), None)
     present = files.exists(CATALOG_NAME)
     if (
         not present
@@ -361,11 +360,11 @@ def open_disk(
         if shared:
             from spector.store.opening.shared import open_shared
 
-            store, created = open_shared(attempt, wait_s, present=present)
+            store = open_shared(attempt, wait_s, present=present)
         else:
             lock = held or WriterLock(files.root, wait_s=wait_s)
-            store, created = _writing()(attempt, durability, lock)
-        return OpenedStore(store, lock, created=created)
+            store = _writing()(attempt, durability, lock)
+        return OpenedStore(store, lock)
     except BaseException:
         attempt.give_up()
         if lock is not None and held is None:
@@ -374,7 +373,7 @@ def open_disk(
 
 
 @cache
-def _writing() -> Callable[[Attempt, str, WriterLock], tuple[Store, bool]]:
+def _writing() -> Callable[[Attempt, str, WriterLock], Store]:
     """What opens a store for writing; at the end of the interpreter nothing is imported anew."""
     from spector.store.opening.recovery import open_writer
 

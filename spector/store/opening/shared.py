@@ -266,19 +266,19 @@ class SharedStore(ReadStore):
         self.when_moved.clear()
 
 
-def open_shared(attempt: Attempt, wait_s: float, *, present: bool) -> tuple[SharedStore, bool]:
-    """The store at the newest commit, and whether it is new.
+def open_shared(attempt: Attempt, wait_s: float, *, present: bool) -> SharedStore:
+    """The store at the newest commit.
 
     It is recovered first, unless another process is writing it now, which has done so.
 
     Raises:
         StoreLockedError: there is nothing to read yet, and another process has the store.
     """
-    created = _recovered(attempt, 0.0 if present else wait_s, needed=not present)
+    _recovered(attempt, 0.0 if present else wait_s, needed=not present)
     try:
         store = _follow(attempt, wait_s)
         if store.format_version == FORMAT_VERSION:
-            return store, created
+            return store
     except StoreForkedError:  # it stays so, however long one waits
         raise
     except StoreError:
@@ -286,36 +286,34 @@ def open_shared(attempt: Attempt, wait_s: float, *, present: bool) -> tuple[Shar
     # it is damaged, or another process is about to create or migrate it
     attempt.give_up()
     attempt.made.clear()
-    created = _recovered(attempt, wait_s, needed=True)
-    return _follow(attempt, wait_s), created
+    _recovered(attempt, wait_s, needed=True)
+    return _follow(attempt, wait_s)
 
 
-def _recovered(attempt: Attempt, wait_s: float, *, needed: bool) -> bool:
-    """Create or recover the store, in turn; whether it was created."""
+def _recovered(attempt: Attempt, wait_s: float, *, needed: bool) -> None:
+    """Create or recover the store, in turn."""
     try:
         lock = WriterLock(attempt.files.root, wait_s=wait_s)
     except StoreLockedError:
         if needed:
             raise
-        return False
+        return
     try:
-        created = _recover(attempt, lock)
+        _recover(attempt, lock)
         lock.let_go()
-        return created
     finally:
         completed(lock.release)
 
 
-def _recover(attempt: Attempt, lock: WriterLock) -> bool:
-    """Open the store as a single writer does, and close it; whether it was created."""
+def _recover(attempt: Attempt, lock: WriterLock) -> None:
+    """Open the store as a single writer does, and close it."""
     again = attempt.anew()
     try:
-        store, created = open_writer(again, "strict", lock)
+        store = open_writer(again, "strict", lock)
     except BaseException:
         again.give_up()
         raise
     completed(store.close)
-    return created
 
 
 def _follow(attempt: Attempt, wait_s: float) -> SharedStore:
