@@ -137,17 +137,8 @@ def compact_partition(
             if not len(images):
                 tx.drop_segment(segment_id)
             else:
-                tx.create_segment(
-                    tier=row.tier,
-                    day=row.day,
-                    sequence=row.sequence,
-                    capacity=row.capacity,
-                    slots=len(images),
-                    generation=row.generation + 1,
-                    replaces=segment_id,
-                    state=PartitionState.ACTIVE if stays_active else PartitionState.SEALED,
-                )
-                tx.replace_segment(row, images)
+                state = PartitionState.ACTIVE if stays_active else PartitionState.SEALED
+                tx.replace_segment(row, images, state)
                 ids = record_ids(images)
                 move_rows(
                     tx.connection, [(int(i), segment_id, n) for n, i in enumerate(ids.tolist())]

@@ -110,28 +110,6 @@ def _probe(way: Way, id_: str) -> str:
     )
 
 
-def count_led(
-    db: sqlite3.Connection,
-    ways: Sequence[Way],
-    sql: str,
-    params: Sequence[str | int],
-    ended: tuple[str, tuple[Any, ...]] | None,
-) -> int:
-    """How many memories some ways lead to that satisfy a condition over ``record``, too.
-
-    Args:
-        ended: SQL for ids that have ended and are taken off, which are few; None for none.
-    """
-    led = led_by(db, ways, wide=sql != "1", every=True)
-    content = " LEFT JOIN content ON content.id = record.id" if "content." in sql else ""
-    counted = f"SELECT count(*) FROM {led.source}{content} WHERE {led.sql} AND ({sql})"
-    given = (*led.params, *params)
-    if ended is not None:
-        counted = f"SELECT ({counted}) - ({counted} AND {led.id} IN ({ended[0]}))"
-        given = (*given, *given, *ended[1])
-    return int(db.execute(counted, given).fetchone()[0])
-
-
 def _fewest(db: sqlite3.Connection, ways: Sequence[Way], *, every: bool) -> Way:
     """The way with the fewest ids."""
     if len(ways) == 1:

@@ -13,7 +13,7 @@ from spector.kernel.contract import ENDED, LINK, RESERVED
 from spector.layout import Flag
 from spector.process import keeps
 from spector.records import MemoryRecord
-from spector.store.catalog.catalog import Catalog, Way, count_led
+from spector.store.catalog.catalog import Catalog, Way, led_by
 from spector.store.catalog.filters import SqlFilter, narrowed
 from spector.store.catalog.rows import FROM_ANY, Row, StoredRow
 from spector.store.catalog.schema import DERIVED_IDS_SQL, DERIVED_SQL
@@ -335,8 +335,16 @@ def count_by_ways(
     less, now = catalog.ends.ended() or ("", ())
     if said:
         less = f"{less} UNION {DERIVED_IDS_SQL}" if less else DERIVED_IDS_SQL
+    sql = condition.sql
     with catalog.reading() as db:
-        return count_led(db, ways, condition.sql, condition.params, (less, now) if less else None)
+        led = led_by(db, ways, wide=sql != "1", every=True)
+        content = " LEFT JOIN content ON content.id = record.id" if "content." in sql else ""
+        counted = f"SELECT count(*) FROM {led.source}{content} WHERE {led.sql} AND ({sql})"
+        given: tuple[Any, ...] = (*led.params, *condition.params)
+        if less:  # these are few: they are counted apart and taken off
+            counted = f"SELECT ({counted}) - ({counted} AND {led.id} IN ({less}))"
+            given = (*given, *given, *now)
+        return int(db.execute(counted, given).fetchone()[0])
 
 
 def count_by_tier(catalog: Catalog, condition: SqlFilter) -> list[tuple[int, int]]:

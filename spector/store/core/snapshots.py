@@ -37,6 +37,16 @@ class TierFiles:
     path: Callable[[int, int, int], str]
 
 
+@dataclass(frozen=True, slots=True)
+class StoreContext:
+    """What a store is opened with, beside its catalog."""
+
+    files: Files
+    tiers: Mapping[int, TierFiles]
+    config: Config
+    kernel: Kernel
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
     """All partitions with live records at one moment, in the order of tier, day, sequence."""
@@ -126,21 +136,11 @@ class PartitionSet:
     """All partitions of a store, and their files."""
 
     def __init__(
-        self,
-        files: Files,
-        catalog: Catalog,
-        kernel: Kernel,
-        config: Config,
-        tiers: Mapping[int, TierFiles],
-        header: ExpectedHeader,
-        *,
-        writable: bool,
+        self, context: StoreContext, catalog: Catalog, header: ExpectedHeader, *, writable: bool
     ) -> None:
         """``header``: what the headers of all partitions have in common."""
-        self.files = files
+        self.files, self.config, self.tiers = context.files, context.config, context.tiers
         self.catalog = catalog
-        self.config = config
-        self.tiers = tiers
         self.by_id: dict[int, Segment] = {}
         #: (tier, day) -> segment ids, so that placing a record does not look at every partition
         self.groups: dict[tuple[int, int], list[int]] = {}
@@ -149,7 +149,9 @@ class PartitionSet:
         #: slots of moved memories and files of partitions that an older snapshot may still need
         self.retired_slots: RetireQueue[RetiredSlot] = RetireQueue()
         self.retired_files: RetireQueue[str] = RetireQueue()
-        self.indexes = Indexes(kernel, files, config, self.by_id, header, writable=writable)
+        self.indexes = Indexes(
+            context.kernel, self.files, self.config, self.by_id, header, writable=writable
+        )
         self._header = header
         self._writable = writable
         self._next_id = 1

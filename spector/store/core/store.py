@@ -25,7 +25,6 @@ from enum import Enum, auto
 from threading import get_ident
 from typing import TYPE_CHECKING
 
-from spector.config import Config
 from spector.errors import (
     CatalogCorruptError,
     PartitionCorruptError,
@@ -38,7 +37,6 @@ from spector.errors import (
     StoreReadOnlyError,
     without_frames,
 )
-from spector.kernel.contract import Kernel
 from spector.layout import stride_of
 from spector.process import Sole, completed, held_by_calling, managed
 from spector.store.catalog import (
@@ -52,9 +50,9 @@ from spector.store.catalog import (
     raise_epoch,
     trim_journal,
 )
-from spector.store.core.snapshots import PartitionSet, TierFiles, View
+from spector.store.core.snapshots import PartitionSet, StoreContext, View
 from spector.store.core.transaction import Stage, Transaction
-from spector.store.files import CHECK, Bytes, Files, is_missing
+from spector.store.files import CHECK, Bytes, is_missing
 from spector.store.partitions import ExpectedHeader
 from spector.store.sqlite import SQL_ERRORS, copy_log
 
@@ -167,22 +165,15 @@ class Store(StoreStatus):
     """One catalog and its partitions. Thread-safe; one process writes, any number read."""
 
     def __init__(
-        self,
-        files: Files,
-        catalog: Catalog,
-        kernel: Kernel,
-        *,
-        meta: Mapping[str, str],
-        tiers: Mapping[int, TierFiles],
-        config: Config,
-        writable: bool,
+        self, context: StoreContext, catalog: Catalog, meta: Mapping[str, str], *, writable: bool
     ) -> None:
+        files = context.files
         super().__init__(files.root, writable=writable)
         self.files = files
         self.catalog = catalog
-        self.kernel = kernel
+        self.kernel = context.kernel
         self.meta = dict(meta)
-        self.config = config
+        self.config = context.config
         self.dim = int(meta["dim"])
         self.stride = stride_of(self.dim)
         self.uuid = bytes.fromhex(meta["uuid"])
@@ -202,9 +193,7 @@ class Store(StoreStatus):
                 hint="salvage the store: spector check PATH --repair DEST; mode='r' can read it",
             )
         header = ExpectedHeader(0, self.stride, self.dim, self.uuid, self.format_version)
-        self.partitions = PartitionSet(
-            files, catalog, kernel, config, tiers, header, writable=writable
-        )
+        self.partitions = PartitionSet(context, catalog, header, writable=writable)
         #: the partitions by number
         self.segments = self.partitions.by_id
         #: commits of this process that moved memories; one that is about to be made counts
@@ -266,11 +255,6 @@ class Store(StoreStatus):
         self.lock, self._leader = other.lock, other
 
     # -- publishing ---------------------------------------------------------------------------
-
-    def adopt_partitions(self, *, verify: bool) -> None:
-        """Open every partition that the catalog names and publish the first view."""
-        self.partitions.adopt(verify=verify)
-        self.publish()
 
     def publish(self, changed: Iterable[int] | None = None) -> None:
         """Make the current state visible to scans; ``changed`` names the partitions to look at."""
@@ -603,19 +587,6 @@ class Store(StoreStatus):
         been reconciled after a power cut."""
         self.catalog.set_meta({RELAXED_LOG: self._log.salts(), UNSYNCED: None})
 
-    def _checkpoint_if_there_is_room(self) -> bool:
-        """Whether every commit is in the partitions now.
-
-        If not, it is in the log, and the next opening finishes. Only a failed store is an error.
-        """
-        try:
-            self.checkpoint()
-        except StoreFullError:
-            if self._failed is not None:
-                raise
-            return False
-        return True
-
     def close(self) -> None:
         """Checkpoint (unless something failed), then release every file. Idempotent."""
         completed(self._close)
@@ -639,7 +610,13 @@ class Store(StoreStatus):
                 with contextlib.suppress(StoreError):
                     self._settle()
                 if self.writable and self._failed is None and not removed:
-                    finished = self._checkpoint_if_there_is_room()
+                    finished = True
+                    try:
+                        self.checkpoint()
+                    except StoreFullError:  # what is in the log, the next opening finishes
+                        if self._failed is not None:
+                            raise
+                        finished = False
                     if not sys.is_finalizing():
                         self.partitions.indexes.save_all()
                         if self.words is not None:

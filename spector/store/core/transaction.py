@@ -117,36 +117,31 @@ class Transaction:
         return sorted(rows, key=lambda row: row.sequence)
 
     def create_segment(
-        self,
-        *,
-        tier: int,
-        day: int,
-        sequence: int,
-        capacity: int,
-        slots: int,
-        generation: int = 0,
-        state: int = PartitionState.ACTIVE,
-        replaces: int | None = None,
+        self, *, tier: int, day: int, sequence: int, capacity: int, slots: int
     ) -> SegmentRow:
         """A new partition; its file is durable before the catalog can name it."""
-        files = self.partitions.tiers[tier]
+        path = self.partitions.tiers[tier].path
         row = SegmentRow(
-            id=replaces if replaces is not None else self.partitions.claim_id(),
+            id=self.partitions.claim_id(),
             tier=tier,
             day=day,
             sequence=sequence,
-            generation=generation,
-            path=files.path(day, sequence, generation),
-            state=state,
+            generation=0,
+            path=path(day, sequence, 0),
+            state=PartitionState.ACTIVE,
             capacity=capacity,
             slots=0,
             live=0,
         )
+        self._create(row, slots)
+        return row
+
+    def _create(self, row: SegmentRow, slots: int) -> Segment:
         if self.partitions.files.is_free(row.path):
             self._doubtful.append(row.path)  # before the file exists
-        self._created[row.id] = self.partitions.create(row, slots=slots)
+        segment = self._created[row.id] = self.partitions.create(row, slots=slots)
         self._rows[row.id] = row
-        return row
+        return segment
 
     def set_state(self, segment_id: int, state: PartitionState) -> None:
         """Advance a partition by one state."""
@@ -162,15 +157,17 @@ class Transaction:
         self._rows[segment_id] = replace(row, state=int(PartitionState.COMPACTED), slots=0)
         self._leave_file(segment_id, segment_id, row.path)
 
-    def replace_segment(self, old: SegmentRow, images: Bytes) -> None:
-        """The partition created with ``replaces=old.id`` takes over with ``images`` as its content.
+    def replace_segment(self, old: SegmentRow, images: Bytes, state: PartitionState) -> None:
+        """A new file takes over as a partition's, with ``images`` as its content.
 
         The new file is complete and durable before the catalog names it, so it needs no redo
         images; those of the old file are deleted in the same transaction.
         """
-        segment, row = self._created[old.id], self._rows[old.id]
-        row = replace(row, slots=len(images), live=len(images))
-        self._rows[old.id] = row
+        generation, count = old.generation + 1, len(images)
+        path = self.partitions.tiers[old.tier].path(old.day, old.sequence, generation)
+        row = replace(old, generation=generation, path=path, state=state, change_seq=-1)
+        segment = self._create(replace(row, slots=0, live=0), count)
+        row = self._rows[old.id] = replace(row, slots=count, live=count)
         segment.write_records(0, as_bytes(images))
         segment.write_header(row)
         segment.sync()

@@ -21,7 +21,7 @@ from spector.kernel.contract import Kernel
 from spector.layout import FORMAT_VERSION
 from spector.process import Resource, completed, drop, take
 from spector.store.catalog import CATALOG_NAME, LOG_NAME, Catalog
-from spector.store.core import Store, TierFiles
+from spector.store.core import Store, StoreContext, TierFiles
 from spector.store.files import LOCK_NAME, SALVAGE, DiskFiles, MemoryFiles, WriterLock
 
 # What a store is made for: the model and the length of its vectors.
@@ -107,15 +107,8 @@ class Attempt:
             ModelMismatchError: it was made for something else.
         """
         self.stamp.refuse_other(meta, self.files.root)
-        store = kind(
-            self.files,
-            catalog,
-            self.kernel,
-            meta=meta,
-            tiers=self.tiers,
-            config=self.config,
-            writable=writable,
-        )
+        context = StoreContext(self.files, self.tiers, self.config, self.kernel)
+        store = kind(context, catalog, meta, writable=writable)
         self.made.append(store)
         return store
 
@@ -295,15 +288,8 @@ def open_memory(
     catalog = Catalog(":memory:", mode="rw", durability="relaxed")
     meta = stamp.new_meta()
     catalog.create(meta)
-    store = Store(
-        MemoryFiles(),
-        catalog,
-        kernel,
-        meta=meta,
-        tiers={t.code: t for t in tiers},
-        config=config,
-        writable=True,
-    )
+    context = StoreContext(MemoryFiles(), {tier.code: tier for tier in tiers}, config, kernel)
+    store = Store(context, catalog, meta, writable=True)
     store.publish()
     return OpenedStore(store, None)
 

@@ -103,7 +103,8 @@ def _recovered(attempt: Attempt, catalog: Catalog, lock: WriterLock) -> Store:
             reconcile(store)
             with contextlib.suppress(SpectorError):  # they may have words of lost commits
                 remove_words(store)
-        store.adopt_partitions(verify=True)
+        store.partitions.adopt(verify=True)
+        store.publish()
         remove_leftovers(store, all_unnamed=schema.UNSYNCED in meta)
         store.partitions.resume_retired_slots()
         store.checkpoint()
