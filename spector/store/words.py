@@ -180,10 +180,8 @@ class WordFiles:
         self._rows, self._dead = len(alive), int(np.count_nonzero(~alive))
 
     def _read(self, entry: Any) -> StoredBlock | None:
-        image = bytes_of(self._files, name_of(int(entry["number"])))
-        if image is None or body_crc(image) != int(entry["body_crc"]):
-            return None
-        return read_block(image, self._kernel, uuid=self._uuid, analysis=self._analysis)[0]
+        name, listed = name_of(int(entry["number"])), int(entry["body_crc"])
+        return _block(self._files, name, self._kernel, self._uuid, self._analysis, listed)[0]
 
     def _trusted(self, saved: SavedRows, partitions: Sequence[Partition]) -> list[bool]:
         """For each saved partition: whether its first slots are those that the index has."""
@@ -465,7 +463,7 @@ def _notes_on_list(files: Files, uuid: bytes, kernel: Kernel) -> Iterator[tuple[
 def _block(
     files: Files, name: str, kernel: Kernel, uuid: bytes, analysis: int, listed: int
 ) -> tuple[StoredBlock | None, str]:
-    image = bytes_of(files, name) if files.exists(name) else None
+    image = bytes_of(files, name)
     if image is None:
         return None, "named by the list, but absent" if not files.exists(name) else "too large"
     found, problem = read_block(image, kernel, uuid=uuid, analysis=analysis)

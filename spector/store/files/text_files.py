@@ -123,17 +123,12 @@ def _remove_left(path: str) -> None:
         for entry in entries:
             if ours.fullmatch(entry.name) is not None:
                 with contextlib.suppress(OSError):
-                    _remove_if_left(os.path.join(folder, entry.name))
-
-
-def _remove_if_left(path: str) -> None:
-    held = open_descriptor(path, OPEN_FLAGS | os.O_RDONLY)
-    try:
-        status = os.fstat(held.fileno())
-        mine = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
-        if mine:
-            # raises while its writer is there
-            fcntl.flock(held.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.unlink(path)
-    finally:
-        held.close()
+                    left = os.path.join(folder, entry.name)
+                    with contextlib.closing(
+                        open_descriptor(left, OPEN_FLAGS | os.O_RDONLY)
+                    ) as held:
+                        status = os.fstat(held.fileno())
+                        if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
+                            # raises while its writer is there
+                            fcntl.flock(held.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+                            os.unlink(left)

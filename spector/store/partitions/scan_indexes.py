@@ -54,10 +54,8 @@ def replace_derived(files: Files, name: str, image: bytearray) -> None:
                 raise
             files.remove(fresh)  # left by a process that was killed
             file = files.open(fresh, create=True)
-        try:
+        with contextlib.closing(file):
             file.write_at(0, memoryview(image))
-        finally:
-            file.close()
         files.replace(fresh, name)
     except (StoreError, MemoryError):
         with contextlib.suppress(StoreError):
