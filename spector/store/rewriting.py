@@ -180,14 +180,6 @@ def advance(store: Store, segment_id: int, target: PartitionState) -> None:
             tx.set_state(segment_id, step)
 
 
-def alive_in(store: Store, segment: Segment) -> NDArray[np.bool_]:
-    """(slots,) bool: which slots of a partition have a living memory."""
-    alive: NDArray[np.bool_] = (segment.partition().headers()["flags"] & int(Flag.TOMBSTONE)) == 0
-    retired = store.partitions.retired_slots
-    alive[[each.slot for each in retired if each.segment_id == segment.row.id]] = False
-    return alive
-
-
 def live_images(store: Store, segment: Segment) -> Bytes:
     """(live, stride) u8 copy of the live records, after verifying their checksums.
 
@@ -196,7 +188,9 @@ def live_images(store: Store, segment: Segment) -> Bytes:
     """
     partition = segment.partition()
     require_readable(partition.data, segment.where)
-    alive = alive_in(store, segment)
+    alive: NDArray[np.bool_] = (partition.headers()["flags"] & int(Flag.TOMBSTONE)) == 0
+    retired = store.partitions.retired_slots
+    alive[[each.slot for each in retired if each.segment_id == segment.row.id]] = False
     images: Bytes = np.ascontiguousarray(partition.data[alive])
     if len(images) != segment.row.live:
         raise PartitionCorruptError(

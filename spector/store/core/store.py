@@ -211,7 +211,7 @@ class Store(StoreStatus):
         #: the index of its words, once one has been opened
         self.words: Words | None = None
         #: called with the change counter of a commit once that is durable
-        self.record_durable: Callable[[int], None] = _record_nothing
+        self.record_durable: Callable[[int], None] = record_nothing
 
     def fail_unless_unchanged(self, error: BaseException) -> None:
         """After ``error`` in a change of the catalog: fail, unless it is known to be undone."""
@@ -654,5 +654,5 @@ def is_unsafe(error: BaseException) -> bool:
     return isinstance(cause, OSError) and cause.errno not in {errno.EMFILE, errno.ENFILE}
 
 
-def _record_nothing(change_seq: int) -> None:
+def record_nothing(change_seq: int) -> None:
     """A store in memory, or for reading, has no lock file of its own."""

@@ -27,7 +27,7 @@ from spector.store.catalog import (
     note_opening,
     segments_in_journal,
 )
-from spector.store.core import Transaction, View
+from spector.store.core import Transaction, View, record_nothing
 from spector.store.files import WriterLock, read_durable_mark
 from spector.store.opening.opening import Attempt
 from spector.store.opening.reader import ReadStore, followed
@@ -195,7 +195,7 @@ class SharedStore(ReadStore):
         if hold.is_sure and self._current is None and not self.failed:
             lock.let_go()
         self.catalog.refuse_unlocked, self.catalog.may_write = need_no_lock, False
-        self.record_durable = _record_nothing
+        self.record_durable = record_nothing
         self.partitions.indexes.keeps_files = False
         if hold.is_current:
             self._left_at = self._head.change_seq
@@ -330,7 +330,3 @@ def _follow(attempt: Attempt, wait_s: float) -> SharedStore:
 
 def _recover_nothing(lock: WriterLock) -> None:
     """A closed store writes nothing."""
-
-
-def _record_nothing(change_seq: int) -> None:
-    """Only the one who has the lock writes into its file."""

@@ -81,9 +81,6 @@ def wrong_checksums(images: Bytes, uuid: bytes) -> NDArray[np.intp]:
     return np.flatnonzero(stored != expected)
 
 
-# What a scan sees of a partition: an immutable snapshot of fixed-stride records.
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition:
     """What a scan sees of a segment: an immutable snapshot that keeps its map alive.
@@ -139,9 +136,6 @@ def unreadable(where: str, code: int | None) -> PartitionCorruptError:
     )
     found.errno = code
     return found
-
-
-# The state of the scan index of one partition.
 
 
 @dataclass(slots=True, eq=False)
