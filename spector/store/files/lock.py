@@ -136,7 +136,7 @@ class WriterLock(Sole):
         return -1 if held is None or held.closed else held.fileno()
 
     def _acquire(self, root: str, wait_s: float) -> None:
-        if fcntl is None:  # pragma: no cover - Windows has none
+        if fcntl is None:  # pragma: no cover
             raise StoreLockedError(
                 "this platform has no flock, so a second writer could not be excluded",
                 hint="use spector on Linux or macOS",

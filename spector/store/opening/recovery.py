@@ -41,7 +41,7 @@ from spector.store.words import drop_unused_words, remove_words
 
 
 def open_writer(attempt: Attempt, durability: str, lock: WriterLock) -> Store:
-    """The store at its last commit, which a new one has.
+    """The store at its last commit; a new one where there is none.
 
     What has to be closed is in ``attempt.made`` as soon as it is open.
     """
