@@ -182,6 +182,8 @@ class Store(StoreStatus):
         self.lock = threading.RLock()
         #: the store whose lock this one shares
         self._leader: Store | None = None
+        #: seconds to wait for other processes, where these write as well
+        self.shared_for_s: float | None = None
         #: called before a write after which others have written
         self.when_moved: list[Callable[[], None]] = []
         self._head = catalog.head()
@@ -244,11 +246,6 @@ class Store(StoreStatus):
     def writes_alone(self) -> bool:
         """Whether nothing but threads of this process changes the store now."""
         return self.writable
-
-    @property
-    def shared_for_s(self) -> float | None:
-        """Seconds to wait for other processes, where these write as well."""
-        return None
 
     def share_lock(self, other: Store) -> None:
         """Let one lock guard this store and the other one."""

@@ -131,10 +131,6 @@ class SharedStore(ReadStore):
         with self.lock, self.catalog.latest() as db:
             return self.catalog.head(db).retire_epoch
 
-    @property
-    def shared_for_s(self) -> float | None:
-        return self.wait_s
-
     # -- writing ------------------------------------------------------------------------------
 
     def exclusive(self) -> contextlib.AbstractContextManager[object]:
@@ -322,7 +318,7 @@ def _follow(attempt: Attempt, wait_s: float) -> SharedStore:
     catalog = Catalog(f"{files.root}/{CATALOG_NAME}", mode="rw", durability="strict")
     attempt.made.append(catalog)
     store = followed(attempt, SharedStore, catalog, mark, writable=True)
-    store.wait_s = wait_s
+    store.wait_s = store.shared_for_s = wait_s
     again = attempt.anew()
     store.recover = partial(_recover, again)
     return store

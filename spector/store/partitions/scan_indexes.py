@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import struct
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -71,10 +70,6 @@ def replace_derived(files: Files, name: str, image: bytearray) -> None:
 IDX: Final = ".idx"
 
 _MAGIC: Final = b"SIDX"
-assert INDEX_DTYPE.fields is not None
-_ROWS_AT, _CHANGE_SEQ_AT, _RECORDS_CRC_AT, _HEADER_CRC_AT = (
-    INDEX_DTYPE.fields[name][1] for name in ("rows", "change_seq", "records_crc", "header_crc")
-)
 _RECORD_CRC: Final = slice(36, 40)
 
 
@@ -85,17 +80,17 @@ def idx_of(path: str) -> str:
 
 def seal_image(index: ScanIndex, row: SegmentRow, *, uuid: bytes, records: Bytes) -> bytearray:
     """The bytes of an index file; the index must match ``row`` and (n, stride) records."""
-    image = bytearray(
-        index.stamp(
-            uuid=uuid,
-            segment_id=row.id,
-            generation=row.generation,
-            change_seq=row.change_seq,
-            checksum=crc32c,
-        )
+    stamped = index.stamp(
+        uuid=uuid,
+        segment_id=row.id,
+        generation=row.generation,
+        change_seq=row.change_seq,
+        checksum=crc32c,
     )
-    struct.pack_into("<I", image, _RECORDS_CRC_AT, _records_crc(records[: index.rows]))
-    struct.pack_into("<I", image, _HEADER_CRC_AT, crc32c(image[:_HEADER_CRC_AT]))
+    image = bytearray(stamped)
+    header = _fields_of(np.frombuffer(image, np.uint8))
+    header["records_crc"] = _records_crc(records[: index.rows])
+    header["header_crc"] = crc32c(image[: INDEX_HEADER_BYTES - 4])
     return image
 
 
@@ -117,13 +112,13 @@ def read_image(
         return None
     if image is None or len(image) < INDEX_HEADER_BYTES:
         return None
-    own_header(image)
-    change_seq = _number(image, _CHANGE_SEQ_AT, "<i8")
+    header = _fields_of(own_header(image))
+    change_seq = int(header["change_seq"])
     if _problem_of(image, row, dim, uuid, min(row.slots, len(records))) is not None:
         return None
     if change_seq != row.change_seq:
-        rows = _number(image, _ROWS_AT, "<u4")
-        if _records_crc(records[:rows]) != _number(image, _RECORDS_CRC_AT, "<u4"):
+        found = _records_crc(records[: int(header["rows"])])
+        if found != int(header["records_crc"]):
             return None
     return image, change_seq
 
@@ -167,7 +162,7 @@ def _problem_of(image: Bytes, row: SegmentRow, dim: int, uuid: bytes, rows: int)
         uuid=uuid,
         segment_id=row.id,
         generation=row.generation,
-        change_seq=_number(image, _CHANGE_SEQ_AT, "<i8"),
+        change_seq=int(_fields_of(image)["change_seq"]),
         rows=rows,
         verify=True,
         checksum=crc32c,
@@ -193,8 +188,9 @@ def is_idx(files: Files, name: str) -> bool:
     return not head or head in (_MAGIC, bytes(4))
 
 
-def _number(image: Bytes, offset: int, kind: str) -> int:
-    return int(image[offset : offset + int(kind[2])].view(kind)[0])
+def _fields_of(image: Bytes) -> Any:
+    """The header of an image, field by field; what is set there is set in the image."""
+    return image[:INDEX_HEADER_BYTES].view(INDEX_DTYPE)[0]
 
 
 def _records_crc(records: Bytes) -> int:
