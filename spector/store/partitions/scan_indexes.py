@@ -89,7 +89,7 @@ def seal_image(index: ScanIndex, row: SegmentRow, *, uuid: bytes, records: Bytes
     )
     image = bytearray(stamped)
     header = _fields_of(np.frombuffer(image, np.uint8))
-    header["records_crc"] = _records_crc(records[: index.rows])
+    header["records_crc"] = records_crc(records[: index.rows])
     header["header_crc"] = crc32c(image[: INDEX_HEADER_BYTES - 4])
     return image
 
@@ -117,7 +117,7 @@ def read_image(
     if _problem_of(image, row, dim, uuid, min(row.slots, len(records))) is not None:
         return None
     if change_seq != row.change_seq:
-        found = _records_crc(records[: int(header["rows"])])
+        found = records_crc(records[: int(header["rows"])])
         if found != int(header["records_crc"]):
             return None
     return image, change_seq
@@ -193,7 +193,7 @@ def _fields_of(image: Bytes) -> Any:
     return image[:INDEX_HEADER_BYTES].view(INDEX_DTYPE)[0]
 
 
-def _records_crc(records: Bytes) -> int:
+def records_crc(records: Bytes) -> int:
     """CRC-32C of the checksums of records (n, stride): equal for equal vectors in equal order."""
     return crc32c(np.ascontiguousarray(records[:, _RECORD_CRC]))
 
