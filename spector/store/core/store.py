@@ -21,7 +21,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple, replace
-from enum import Enum, auto
 from threading import get_ident
 from typing import TYPE_CHECKING
 
@@ -69,14 +68,6 @@ _QUIET_ROWS = 20_000
 _SNAPSHOT_ATTEMPTS = 20
 #: the number of no thread
 _NO_THREAD = 0
-
-
-class Outcome(Enum):
-    """What became of a transaction that did not come to its end."""
-
-    ROLLED_BACK = auto()
-    COMMITTED = auto()
-    UNKNOWN = auto()
 
 
 class StoreStatus(Sole):
@@ -446,13 +437,13 @@ class Store(StoreStatus):
         # After some errors it is unknown whether the log has the commit, and its content now need
         # not be what survives. The next opening decides, and removes the new files or uses them.
         if tx.stage is not Stage.APPLYING and not is_unsafe(reason):
-            outcome = self._outcome(tx)
-            if outcome is Outcome.ROLLED_BACK:
+            found = self._head_after(tx)
+            if found == self._head:  # it was rolled back
                 self.moves = self._view.moves
                 tx.release(remove=True)
                 self._current = None
                 return
-            if outcome is Outcome.COMMITTED:
+            if found == tx.head():  # it was committed
                 try:
                     self._finish(tx)
                 except BaseException:
@@ -464,18 +455,13 @@ class Store(StoreStatus):
         self._current = None
         tx.release(remove=False)
 
-    def _outcome(self, tx: Transaction) -> Outcome:
-        """What the catalog says about a transaction that did not come to its end."""
+    def _head_after(self, tx: Transaction) -> Head | None:
+        """The catalog's counters after a transaction that did not come to its end; None: unknown."""
         try:
             self.catalog.roll_back()
-            if tx.stage is Stage.OPEN:
-                return Outcome.ROLLED_BACK
-            found = self.catalog.head()
+            return self._head if tx.stage is Stage.OPEN else self.catalog.head()
         except (SpectorError, *SQL_ERRORS):
-            return Outcome.UNKNOWN
-        if found == self._head:
-            return Outcome.ROLLED_BACK
-        return Outcome.COMMITTED if found == tx.head() else Outcome.UNKNOWN
+            return None
 
     def checkpoint(self) -> None:
         """Make every committed byte durable in its partition, then empty the journal.
