@@ -96,7 +96,7 @@ class SharedStore(ReadStore):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.wait_s = 0.0
+        self.wait_s = self.shared_for_s = 0.0
         #: recovers the store under the lock
         self.recover: Callable[[WriterLock], object] = _recover_nothing
         self.catalog.shared = True
