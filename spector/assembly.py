@@ -59,7 +59,7 @@ from spector.providers import (
 from spector.records import Purged
 from spector.store.core import Store
 from spector.store.opening import OpenedStore, Stamp
-from spector.store.ops_log import OPS_LOG_NAME, ops_log_at
+from spector.store.ops_log import OPS_LOG_NAME, OpsLog
 from spector.tiers import Finder, TierRouter, TierStore, default_tiers
 
 if TYPE_CHECKING:
@@ -539,7 +539,7 @@ def _operations(path: str | None, store: Store, clock: Clock | None, *, texts: b
         )
     if path == own and not store.writable:
         return Operations()
-    return ops_log_at(path, CheckedClock(clock or SystemClock()), texts=texts)
+    return OpsLog(path, CheckedClock(clock or SystemClock()), texts=texts)
 
 
 def _uncached(embedder: Embedder | None) -> Callable[[Iterable[str]], Any] | None:

@@ -103,7 +103,7 @@ class Listing:
             if not tiers:
                 raise InvalidFilterError("tiers is empty", hint="leave it out to search every tier")
         if where is not None and not (isinstance(where, dict) and not where):
-            found = compile_where(where, scopes="record")
+            found = compile_where(where, scopes=True)
         if where and found is not None:
             labels = {name: own or _scope_in(where, name) for name, own in labels.items()}
         chosen = Selection(

@@ -40,77 +40,55 @@ def is_ops_log(name: str, of: str = OPS_LOG_NAME) -> bool:
     return re.fullmatch(pattern, name) is not None
 
 
-class RollingLog:
-    """One log in a directory. Thread-safe.
+def append_lines(files: Files, name: str, clock: Clock, lines: Sequence[bytes]) -> None:
+    """Append lines to a log, each without its line break; a full file is rolled before.
 
-    Args:
-        files: of the directory.
-        name: of the file that is appended to.
+    Raises:
+        StoreError: the disk is full, or the file cannot be written.
     """
-
-    def __init__(self, files: Files, name: str, clock: Clock) -> None:
-        self._files = files
-        self._name = name
-        self._clock = clock
-
-    def append(self, lines: Sequence[bytes]) -> None:
-        """Append lines, each without its line break; a full file is rolled before.
-
-        Raises:
-            StoreError: the disk is full, or the file cannot be written.
-        """
-        with _writing:
-            size = self._roll()
-            file = self._files.open(self._name, create=size is None)
-            with contextlib.closing(file):
-                at = size or 0
-                torn = at > 0 and file.read_at(at - 1, 1) != b"\n"
-                file.write_at(at, b"".join([b"\n" * torn, *(line + b"\n" for line in lines)]))
-
-    def scrub(self, keep: Keep) -> tuple[int, int]:
-        """Rewrite the files without the lines that do not stay; (lines, bytes) removed."""
-        with _writing:
-            return _scrub(self._files, self._name, keep)
-
-    def _roll(self) -> int | None:
-        """The size of the file that is appended to, after rolling; None when there is none."""
-        if not self._files.exists(self._name):
-            return None
-        size = self._files.size_of(self._name)
-        if size < MAX_BYTES:
-            return size
-        stem, end = os.path.splitext(self._name)
-        dated, n = f"{stem}-{iso_of_ms(self._clock.now_ms())[:10]}", 0
-        while self._files.exists(target := f"{dated}{f'-{n}' if n else ''}{end}"):
-            n += 1
-        self._files.replace(self._name, target)
-        return None
-
-
-def scrub_ops_logs(files: Files, keep: Keep) -> tuple[int, int]:
-    """Rewrite the logs of a store without the lines that do not stay; (lines, bytes) removed."""
     with _writing:
-        return _scrub(files, OPS_LOG_NAME, keep)
+        size = _roll(files, name, clock)
+        with contextlib.closing(files.open(name, create=size is None)) as file:
+            at = size or 0
+            torn = at > 0 and file.read_at(at - 1, 1) != b"\n"
+            file.write_at(at, b"".join([b"\n" * torn, *(line + b"\n" for line in lines)]))
 
 
-def _scrub(files: Files, name: str, keep: Keep) -> tuple[int, int]:
+def _roll(files: Files, name: str, clock: Clock) -> int | None:
+    """The size of the file that is appended to, after rolling; None when there is none."""
+    if not files.exists(name):
+        return None
+    size = files.size_of(name)
+    if size < MAX_BYTES:
+        return size
+    stem, end = os.path.splitext(name)
+    dated, n = f"{stem}-{iso_of_ms(clock.now_ms())[:10]}", 0
+    while files.exists(target := f"{dated}{f'-{n}' if n else ''}{end}"):
+        n += 1
+    files.replace(name, target)
+    return None
+
+
+def scrub_ops_logs(files: Files, keep: Keep, name: str = OPS_LOG_NAME) -> tuple[int, int]:
+    """Rewrite the files of a log without lines that do not stay; (lines, bytes) removed."""
     lines = lost = 0
-    for each in files.listing():
-        if not is_ops_log(each, name):
-            continue
-        if each.endswith(_END):  # of a killed process
-            files.remove(each)
-            continue
-        with contextlib.suppress(StoreNotFoundError):
-            with contextlib.closing(files.open(each, writable=False)) as file:
-                before = file.read_at(0, file.size())
-            kept = [line for line in before.splitlines() if _stays(line, keep)]
-            after = b"".join(line + b"\n" for line in kept)
-            if after == before:
+    with _writing:
+        for each in files.listing():
+            if not is_ops_log(each, name):
                 continue
-            lines += len(before.splitlines()) - len(kept)
-            lost += len(before) - len(after)
-            _replace(files, each, after)
+            if each.endswith(_END):  # of a killed process
+                files.remove(each)
+                continue
+            with contextlib.suppress(StoreNotFoundError):
+                with contextlib.closing(files.open(each, writable=False)) as file:
+                    before = file.read_at(0, file.size())
+                kept = [line for line in before.splitlines() if _stays(line, keep)]
+                after = b"".join(line + b"\n" for line in kept)
+                if after == before:
+                    continue
+                lines += len(before.splitlines()) - len(kept)
+                lost += len(before) - len(after)
+                _replace(files, each, after)
     return lines, lost
 
 
@@ -160,13 +138,15 @@ class OpsLog(Operations, Sole):
     """A log of operations. Thread-safe; never raises.
 
     Args:
+        path: of the file that is appended to, from the root of the system.
         texts: whether lines have snippets of texts.
     """
 
     is_kept = True
 
-    def __init__(self, log: RollingLog, path: str, clock: Clock, *, texts: bool) -> None:
-        self._log = log
+    def __init__(self, path: str, clock: Clock, *, texts: bool) -> None:
+        folder, _, self._name = path.rpartition("/")
+        self._files = DiskFiles(folder or "/")
         self._path = path
         self._clock = clock
         self._texts = texts
@@ -216,7 +196,7 @@ class OpsLog(Operations, Sole):
         """Rewrite the log without lines about what is gone, and forget its words."""
         self._flush()
         with contextlib.suppress(Exception):
-            self._log.scrub(self.keeps)
+            scrub_ops_logs(self._files, self.keeps, self._name)
             with self._lock:
                 self._gone = {each: None for each in self._gone if isinstance(each, int)}
                 self._gone_wholes = []
@@ -286,8 +266,9 @@ class OpsLog(Operations, Sole):
         try:
             lines = [line for each in operations if self.keeps(line := self._line(each))]
             if lines:
-                written = [json.dumps(line, ensure_ascii=False, default=str) for line in lines]
-                self._log.append([each.encode("utf-8", "backslashreplace") for each in written])
+                texts = (json.dumps(line, ensure_ascii=False, default=str) for line in lines)
+                written = [each.encode("utf-8", "backslashreplace") for each in texts]
+                append_lines(self._files, self._name, self._clock, written)
                 self.written += len(lines)
         except Exception as error:  # there is no caller to raise it to
             self.errors += 1
@@ -310,12 +291,6 @@ class OpsLog(Operations, Sole):
             "fallback": operation.fallback,
             **operation.details,
         }
-
-
-def ops_log_at(path: str, clock: Clock, *, texts: bool) -> OpsLog:
-    """The log at an absolute path."""
-    folder, _, name = path.rpartition("/")
-    return OpsLog(RollingLog(DiskFiles(folder or "/"), name, clock), path, clock, texts=texts)
 
 
 def ids_in(line: Mapping[str, Any]) -> list[int]:

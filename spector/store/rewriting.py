@@ -137,17 +137,8 @@ def compact_partition(
             if not len(images):
                 tx.drop_segment(segment_id)
             else:
-                tx.create_segment(
-                    tier=row.tier,
-                    day=row.day,
-                    sequence=row.sequence,
-                    capacity=row.capacity,
-                    slots=len(images),
-                    generation=row.generation + 1,
-                    replaces=segment_id,
-                    state=PartitionState.ACTIVE if stays_active else PartitionState.SEALED,
-                )
-                tx.replace_segment(row, images)
+                state = PartitionState.ACTIVE if stays_active else PartitionState.SEALED
+                tx.replace_segment(row, images, state)
                 ids = record_ids(images)
                 move_rows(
                     tx.connection, [(int(i), segment_id, n) for n, i in enumerate(ids.tolist())]
@@ -189,14 +180,6 @@ def advance(store: Store, segment_id: int, target: PartitionState) -> None:
             tx.set_state(segment_id, step)
 
 
-def alive_in(store: Store, segment: Segment) -> NDArray[np.bool_]:
-    """(slots,) bool: which slots of a partition have a living memory."""
-    alive: NDArray[np.bool_] = (segment.partition().headers()["flags"] & int(Flag.TOMBSTONE)) == 0
-    retired = store.partitions.retired_slots
-    alive[[each.slot for each in retired if each.segment_id == segment.row.id]] = False
-    return alive
-
-
 def live_images(store: Store, segment: Segment) -> Bytes:
     """(live, stride) u8 copy of the live records, after verifying their checksums.
 
@@ -205,7 +188,9 @@ def live_images(store: Store, segment: Segment) -> Bytes:
     """
     partition = segment.partition()
     require_readable(partition.data, segment.where)
-    alive = alive_in(store, segment)
+    alive: NDArray[np.bool_] = (partition.headers()["flags"] & int(Flag.TOMBSTONE)) == 0
+    retired = store.partitions.retired_slots
+    alive[[each.slot for each in retired if each.segment_id == segment.row.id]] = False
     images: Bytes = np.ascontiguousarray(partition.data[alive])
     if len(images) != segment.row.live:
         raise PartitionCorruptError(

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spector.errors import CatalogCorruptError, StoreError
-from spector.kernel import crc32c
 from spector.kernel.contract import Kernel
 from spector.language.statements import (
     MemoryText,
@@ -56,7 +55,7 @@ from spector.records import TURNS_BEFORE, aliases_in, turn_before_in
 from spector.store.catalog import Row
 from spector.store.core import Store, View
 from spector.store.files import Bytes, Files
-from spector.store.partitions import Partition, replace_derived
+from spector.store.partitions import Partition, records_crc, replace_derived
 
 # Word files: written when a store is quiet, read when its words are first needed.
 
@@ -66,7 +65,6 @@ _LEX: Final = ".lex"
 LIST: Final = f"{FOLDER}rows{_LEX}"
 #: eight digits are written; files with more are ours, too, and are removed with the others
 _NAME: Final = re.compile(r"lexical/(rows|[0-9]{8,})\.lex(\.tmp)?")
-_RECORD_CRC: Final = slice(36, 40)
 #: rows without a file that make writing worth it
 _WORTH_WRITING: Final = 256
 #: a limit for reading: larger than any block of real texts
@@ -180,10 +178,8 @@ class WordFiles:
         self._rows, self._dead = len(alive), int(np.count_nonzero(~alive))
 
     def _read(self, entry: Any) -> StoredBlock | None:
-        image = bytes_of(self._files, name_of(int(entry["number"])))
-        if image is None or body_crc(image) != int(entry["body_crc"]):
-            return None
-        return read_block(image, self._kernel, uuid=self._uuid, analysis=self._analysis)[0]
+        name, listed = name_of(int(entry["number"])), int(entry["body_crc"])
+        return _block(self._files, name, self._kernel, self._uuid, self._analysis, listed)[0]
 
     def _trusted(self, saved: SavedRows, partitions: Sequence[Partition]) -> list[bool]:
         """For each saved partition: whether its first slots are those that the index has."""
@@ -196,7 +192,7 @@ class WordFiles:
                 partition is not None
                 and partition.generation == int(extent["generation"])
                 and partition.slots >= slots
-                and _records_crc(partition, slots) == int(extent["records_crc"])
+                and records_crc(partition.data[:slots]) == int(extent["records_crc"])
             )
         return out
 
@@ -276,7 +272,7 @@ class WordFiles:
         here = {partition.segment_id: partition for partition in partitions}
         out = np.zeros(len(kept.extents), EXTENT_DTYPE)
         for n, extent in enumerate(kept.extents):
-            crc = _records_crc(here[extent.segment_id], extent.slots)
+            crc = records_crc(here[extent.segment_id].data[: extent.slots])
             out[n] = (extent.segment_id, extent.generation, extent.slots, extent.live, crc)
         return out
 
@@ -362,11 +358,6 @@ def body_crc(image: Bytes) -> int:
         return -1
     header = np.array(image[:LEXICAL_HEADER_BYTES]).view(LEXICAL_DTYPE)
     return int(header["body_crc"][0])
-
-
-def _records_crc(partition: Partition, slots: int) -> int:
-    """CRC-32C of the checksums of the first records: equal for equal memories in equal order."""
-    return crc32c(np.ascontiguousarray(partition.data[:slots, _RECORD_CRC]))
 
 
 # Check word files, and remove those that nothing uses any more.
@@ -465,7 +456,7 @@ def _notes_on_list(files: Files, uuid: bytes, kernel: Kernel) -> Iterator[tuple[
 def _block(
     files: Files, name: str, kernel: Kernel, uuid: bytes, analysis: int, listed: int
 ) -> tuple[StoredBlock | None, str]:
-    image = bytes_of(files, name) if files.exists(name) else None
+    image = bytes_of(files, name)
     if image is None:
         return None, "named by the list, but absent" if not files.exists(name) else "too large"
     found, problem = read_block(image, kernel, uuid=uuid, analysis=analysis)
@@ -659,13 +650,10 @@ class _Source:
         ]
 
     def _known(self, sealed_by: str, segment_id: int) -> list[tuple[Any, ...]]:
-        with self._store.catalog.reading() as connection:
-            seal = "seal" if sealed_by else "NULL"
-            join = "JOIN content ON content.id = record.id" if sealed_by else ""
-            return connection.execute(
-                f"SELECT record.id, slot, {seal}, mutable FROM record {join} WHERE segment_id = ?",
-                (segment_id,),
-            ).fetchall()
+        seal = "seal" if sealed_by else "NULL"
+        join = "JOIN content ON content.id = record.id" if sealed_by else ""
+        sql = f"SELECT record.id, slot, {seal}, mutable FROM record {join} WHERE segment_id = ?"
+        return self._store.catalog.ask(sql, (segment_id,))
 
     def _texts(self, rest: str, params: tuple[Any, ...]) -> Iterator[MemoryText]:
         with self._store.catalog.reading() as connection:

@@ -220,7 +220,7 @@ def test_a_tuple_is_the_path_itself(first: str, second: str | None) -> None:
     assert matches({"not": {path: {"gt": 1}}}, document)  # type: ignore[dict-item]
     other = {first: {second: 2}} if second is not None else {f"{first}x": 1, "x": {first: 1}}
     assert not matches(where, other)
-    assert compile_where(where, scopes="record").sql == compile_where(where).sql
+    assert compile_where(where, scopes=True).sql == compile_where(where).sql
 
 
 @pytest.mark.parametrize("path", [(), ("a", 1), (None,), ("a\0",), ("a",) * 99])

@@ -32,6 +32,8 @@ from spector.store.catalog.schema import (
     TABLES,
     check_format,
     create_tables,
+    delete_meta,
+    put_meta,
     read_meta,
 )
 from spector.store.payloads import Ends, holds_ends
@@ -108,28 +110,6 @@ def _probe(way: Way, id_: str) -> str:
     )
 
 
-def count_led(
-    db: sqlite3.Connection,
-    ways: Sequence[Way],
-    sql: str,
-    params: Sequence[str | int],
-    ended: tuple[str, tuple[Any, ...]] | None,
-) -> int:
-    """How many memories some ways lead to that satisfy a condition over ``record``, too.
-
-    Args:
-        ended: SQL for ids that have ended and are taken off, which are few; None for none.
-    """
-    led = led_by(db, ways, wide=sql != "1", every=True)
-    content = " LEFT JOIN content ON content.id = record.id" if "content." in sql else ""
-    counted = f"SELECT count(*) FROM {led.source}{content} WHERE {led.sql} AND ({sql})"
-    given = (*led.params, *params)
-    if ended is not None:
-        counted = f"SELECT ({counted}) - ({counted} AND {led.id} IN ({ended[0]}))"
-        given = (*given, *given, *ended[1])
-    return int(db.execute(counted, given).fetchone()[0])
-
-
 def _fewest(db: sqlite3.Connection, ways: Sequence[Way], *, every: bool) -> Way:
     """The way with the fewest ids."""
     if len(ways) == 1:
@@ -193,6 +173,7 @@ def note_opening(db: sqlite3.Connection, first: int, after: int) -> None:
     db.execute("INSERT OR REPLACE INTO session VALUES (?, ?)", (first, after))
 
 
+_ROW_SQL: Final = f"SELECT {ROW_COLUMNS}, seal"
 #: no memory has a greater id
 _LAST_ID: Final = (1 << 63) - 1
 
@@ -206,7 +187,6 @@ class Catalog(Database):
         self.agreed_s = -math.inf
         #: `changes` at a moment, and the optional tables that there were then
         self.tables_then: tuple[int, frozenset[str]] = (-1, frozenset())
-        self._row_sql = f"SELECT {ROW_COLUMNS}, seal{FROM}"
         self.ends = Ends()
         own = weakref.WeakMethod(self._holds_ends)  # or the two would keep each other
         self.ends.look = lambda: (look := own()) is not None and look()
@@ -284,10 +264,10 @@ class Catalog(Database):
         with typed_sql_errors(self.path):
             self.main.execute("PRAGMA synchronous=FULL")
             with self.writing() as connection:
-                for key, value in lines.items():
-                    connection.execute("DELETE FROM meta WHERE key = ?", (key,))
-                    if value is not None:
-                        connection.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
+                delete_meta(connection, lines)
+                put_meta(
+                    connection, {key: value for key, value in lines.items() if value is not None}
+                )
             self.main.execute(f"PRAGMA synchronous={self._synchronous}")
 
     def validate(self) -> dict[str, str]:
@@ -310,7 +290,6 @@ class Catalog(Database):
                 self.main.execute("DELETE FROM meta WHERE 0")
                 self._note_log()
             meta = read_meta(self.main)
-            self._row_sql = f"SELECT {ROW_COLUMNS}, seal{FROM}"
         check_format(meta, self.path)
         return meta
 
@@ -318,28 +297,28 @@ class Catalog(Database):
 
     def head(self, connection: sqlite3.Connection | None = None) -> Head:
         with typed_sql_errors(self.path):
-            found = (
-                (connection or self.main)
-                .execute("SELECT last_id, change_seq, journal_seq, retire_epoch FROM head")
-                .fetchone()
-            )
-        return decode_head(found, self.path)
+            db = connection or self.main
+            found = db.execute("SELECT last_id, change_seq, journal_seq, retire_epoch FROM head")
+            row = found.fetchone()
+        return decode_head(row, self.path)
 
     def segments(
         self, connection: sqlite3.Connection | None = None, *, since: int = -1
     ) -> list[SegmentRow]:
         """Partitions changed after ``since``, in the order of tier, day and sequence."""
         with typed_sql_errors(self.path):
-            found = (
-                (connection or self.main)
-                .execute(
-                    "SELECT id, tier, day, sequence, generation, path, state, capacity, slots, live,"
-                    " change_seq FROM segment WHERE change_seq > ? ORDER BY tier, day, sequence",
-                    (since,),
-                )
-                .fetchall()
-            )
+            db = connection or self.main
+            found = db.execute(
+                "SELECT id, tier, day, sequence, generation, path, state, capacity, slots, live,"
+                " change_seq FROM segment WHERE change_seq > ? ORDER BY tier, day, sequence",
+                (since,),
+            ).fetchall()
         return [decode_segment(row, self.path) for row in found]
+
+    def ask(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows of a statement."""
+        with self.reading() as connection:
+            return connection.execute(sql, params).fetchall()
 
     def fetch(
         self, ids: Sequence[int], *, sql: str = "1", params: Sequence[Any] = ()
@@ -362,7 +341,7 @@ class Catalog(Database):
     ) -> list[tuple[Any, ...]]:
         alive, now = self.ends.alive()
         where = f"WHERE record.id IN (:ids) AND ({sql}){alive}"
-        return select_among(connection, f"{self._row_sql} {where}", ids, (*params, *now))
+        return select_among(connection, f"{_ROW_SQL}{FROM} {where}", ids, (*params, *now))
 
     def select(
         self,
@@ -386,9 +365,8 @@ class Catalog(Database):
         with self.reading() as connection:
             led = led_by(connection, ways)
             tables = f" FROM {led.source} LEFT JOIN content ON content.id = record.id"
-            start = self._row_sql.replace(FROM, tables)
             return connection.execute(
-                f"{start} WHERE {led.id} {follows} ? AND {led.sql} AND ({sql})"
+                f"{_ROW_SQL}{tables} WHERE {led.id} {follows} ? AND {led.sql} AND ({sql})"
                 f"{alive} ORDER BY {led.id} {order} LIMIT ?",
                 (after, *led.params, *params, *now, limit),
             ).fetchall()
@@ -421,8 +399,7 @@ class Catalog(Database):
                 alive, now = self.ends.alive()
                 try:
                     found = connection.execute(
-                        f"{self._row_sql.replace(FROM, FROM_ANY)} WHERE ({sql}){alive}"
-                        " ORDER BY record.id",
+                        f"{_ROW_SQL}{FROM_ANY} WHERE ({sql}){alive} ORDER BY record.id",
                         (*params, *now),
                     )
                     while page := found.fetchmany(size):
@@ -458,12 +435,9 @@ class Catalog(Database):
     def places(self, sql: str, params: Sequence[Any] = ()) -> list[tuple[int, int, int]]:
         """(segment id, slot, record id) of every record that satisfies a condition."""
         alive, now = self.ends.alive()
-        with self.reading() as connection:
-            return connection.execute(
-                "SELECT segment_id, slot, record.id FROM record"
-                f" JOIN content ON content.id = record.id WHERE ({sql}){alive}",
-                (*params, *now),
-            ).fetchall()
+        return self.ask(
+            f"SELECT segment_id, slot, record.id{FROM} WHERE ({sql}){alive}", (*params, *now)
+        )
 
     def places_of(self, ids: Sequence[int]) -> dict[int, tuple[int, int]]:
         """id -> (segment id, slot) of those ids that exist."""
@@ -496,11 +470,11 @@ class Catalog(Database):
     def has_validity(self) -> bool:
         """True when any live record has a validity window."""
         with self.reading() as connection:
-            found = connection.execute(
+            [[found]] = connection.execute(
                 "SELECT EXISTS (SELECT 1 FROM record WHERE valid_until_ms IS NOT NULL)"
                 " OR EXISTS (SELECT 1 FROM record WHERE valid_from_ms IS NOT NULL)"
             )
-            return bool(found.fetchone()[0])
+            return bool(found)
 
 
 #: one statement reads one moment; a plus before a column keeps the planner from searching by it

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -175,7 +174,6 @@ MAX_LIST_ITEMS: Final = 10_000
 COMBINATORS: Final = ("and", "or", "not")
 
 _COMPARISON: Final = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
-_COLUMN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?")
 
 #: columns of ``record`` that a filter may name like metadata
 _SCOPES: Final = frozenset({"user_id", "agent_id", "session_id"})
@@ -219,22 +217,16 @@ def told_between(start_ms: int, end_ms: int) -> SqlFilter:
     return SqlFilter(f"{told} BETWEEN ? AND ? - 1", (start_ms, end_ms))
 
 
-def compile_where(
-    where: Mapping[str, Any], *, column: str = "content.metadata", scopes: str | None = None
-) -> SqlFilter:
-    """Compile ``where`` to an expression over ``column``: JSON text of an object, or NULL.
+def compile_where(where: Mapping[str, Any], *, scopes: bool = False) -> SqlFilter:
+    """Compile ``where`` to an expression over ``content.metadata``: JSON of an object, or NULL.
 
     Args:
-        scopes: the table with the columns of the scopes; None treats scopes as metadata.
+        scopes: the scopes are columns of ``record``; else they are metadata, too.
 
     Raises:
         InvalidFilterError: names the place within the filter, what was found and what is accepted.
     """
-    if not _COLUMN.fullmatch(column):
-        raise ValueError(f"column must be a plain or qualified name, got {column!r}")
-    if scopes is not None and not scopes.isidentifier():
-        raise ValueError(f"scopes must be the name of a table, got {scopes!r}")
-    compiler = _Compiler(column, scopes)
+    compiler = _Compiler(scopes)
     with reading("where", InvalidFilterError):
         sql = compiler.filter(where, "where", 1)
     return SqlFilter(sql, tuple(compiler.params))
@@ -243,9 +235,8 @@ def compile_where(
 class _Compiler:
     """One pass over the filter. Parameters are appended in the order their marks appear."""
 
-    def __init__(self, column: str, scopes: str | None = None) -> None:
+    def __init__(self, scopes: bool) -> None:
         self.params: list[str | int] = []
-        self._column = column
         self._scopes = scopes
         self._nodes = 0
 
@@ -289,7 +280,7 @@ class _Compiler:
         if key.startswith("$"):
             raise unknown_name(key, at, COMBINATORS, "combinator")
         path: Path = split_path(key, here)
-        if self._scopes is not None and key in _SCOPES:
+        if self._scopes and key in _SCOPES:
             path = _Scope(path)
         return self._test(path, value, here, depth)
 
@@ -406,12 +397,12 @@ class _Compiler:
         """
         if isinstance(path, _Scope):
             return (
-                f"EXISTS (SELECT 1 FROM (SELECT {self._scopes}.{path[0]} AS value, 'text' AS type"
-                f" WHERE {self._scopes}.{path[0]} IS NOT NULL) AS level0"
+                f"EXISTS (SELECT 1 FROM (SELECT record.{path[0]} AS value, 'text' AS type"
+                f" WHERE record.{path[0]} IS NOT NULL) AS level0"
                 f" WHERE {condition('level0')})"
             )
         sources, conditions = [], []
-        json_text = self._column
+        json_text = "content.metadata"
         for level, key in enumerate(path):
             row = f"level{level}"
             sources.append(f"json_each({json_text}) AS {row}")

@@ -13,9 +13,9 @@ from spector.kernel.contract import ENDED, LINK, RESERVED
 from spector.layout import Flag
 from spector.process import keeps
 from spector.records import MemoryRecord
-from spector.store.catalog.catalog import Catalog, Way, count_led
+from spector.store.catalog.catalog import Catalog, Way, led_by
 from spector.store.catalog.filters import SqlFilter, narrowed
-from spector.store.catalog.rows import Row, StoredRow
+from spector.store.catalog.rows import FROM_ANY, Row, StoredRow
 from spector.store.catalog.schema import DERIVED_IDS_SQL, DERIVED_SQL
 from spector.store.payloads import (
     PAYLOAD_FACETS,
@@ -192,13 +192,13 @@ def has_windows(catalog: Catalog) -> bool:
     When many have an end of validity they are not all checked, and the answer is True.
     """
     with catalog.reading() as connection:
-        found = connection.execute(
+        [[found]] = connection.execute(
             "SELECT EXISTS (SELECT 1 FROM record WHERE valid_from_ms IS NOT NULL AND NOT"
             f" {SUPERSEDED_SQL}) OR (SELECT count(*) = {_MANY} OR total(NOT {SUPERSEDED_SQL}) > 0"
             f" FROM (SELECT mutable FROM record WHERE valid_until_ms IS NOT NULL LIMIT {_MANY})"
             " AS record)"
         )
-        return bool(found.fetchone()[0])
+        return bool(found)
 
 
 # Which memories were made of which: the parents that a memory names itself.
@@ -323,8 +323,6 @@ def users_by_age(db: sqlite3.Connection, segment_id: int) -> list[str | None]:
 
 # How many memories there are, of which tiers, users and namespaces.
 
-_FROM = " FROM record LEFT JOIN content ON content.id = record.id"
-
 
 def count_by_ways(
     catalog: Catalog, ways: Sequence[Way], condition: SqlFilter, *, said: bool = False
@@ -337,20 +335,27 @@ def count_by_ways(
     less, now = catalog.ends.ended() or ("", ())
     if said:
         less = f"{less} UNION {DERIVED_IDS_SQL}" if less else DERIVED_IDS_SQL
+    sql = condition.sql
     with catalog.reading() as db:
-        return count_led(db, ways, condition.sql, condition.params, (less, now) if less else None)
+        led = led_by(db, ways, wide=sql != "1", every=True)
+        content = " LEFT JOIN content ON content.id = record.id" if "content." in sql else ""
+        counted = f"SELECT count(*) FROM {led.source}{content} WHERE {led.sql} AND ({sql})"
+        given: tuple[Any, ...] = (*led.params, *condition.params)
+        if less:  # these are few: they are counted apart and taken off
+            counted = f"SELECT ({counted}) - ({counted} AND {led.id} IN ({less}))"
+            given = (*given, *given, *now)
+        return int(db.execute(counted, given).fetchone()[0])
 
 
 def count_by_tier(catalog: Catalog, condition: SqlFilter) -> list[tuple[int, int]]:
     """(tier code, memories that satisfy a condition)."""
     alive, now = catalog.ends.alive()
-    with catalog.reading() as db:
-        return db.execute(
-            f"SELECT segment.tier, count(*){_FROM}"
-            f" JOIN segment ON segment.id = record.segment_id WHERE ({condition.sql}){alive}"
-            " GROUP BY segment.tier",
-            (*condition.params, *now),
-        ).fetchall()
+    return catalog.ask(
+        f"SELECT segment.tier, count(*){FROM_ANY}"
+        f" JOIN segment ON segment.id = record.segment_id WHERE ({condition.sql}){alive}"
+        " GROUP BY segment.tier",
+        (*condition.params, *now),
+    )
 
 
 def strengths_of(
@@ -358,14 +363,13 @@ def strengths_of(
 ) -> list[tuple[int, bytes]]:
     """(id, mutable block) of memories that satisfy a condition, are valid now and not older."""
     alive, now = catalog.ends.alive()
-    with catalog.reading() as db:
-        return db.execute(
-            f"SELECT record.id, record.mutable{_FROM} WHERE ({condition.sql}){alive}"
-            " AND record.recorded_ms > ?"
-            " AND (record.valid_from_ms IS NULL OR record.valid_from_ms <= ?)"
-            " AND (record.valid_until_ms IS NULL OR record.valid_until_ms > ?) ORDER BY record.id",
-            (*condition.params, *now, recorded_after_ms, now_ms, now_ms),
-        ).fetchall()
+    return catalog.ask(
+        f"SELECT record.id, record.mutable{FROM_ANY} WHERE ({condition.sql}){alive}"
+        " AND record.recorded_ms > ?"
+        " AND (record.valid_from_ms IS NULL OR record.valid_from_ms <= ?)"
+        " AND (record.valid_until_ms IS NULL OR record.valid_until_ms > ?) ORDER BY record.id",
+        (*condition.params, *now, recorded_after_ms, now_ms, now_ms),
+    )
 
 
 def count_by_user(
@@ -379,12 +383,11 @@ def count_by_user(
     counted, chosen = f"sum(NOT {DERIVED_SQL})", ""
     if sorts is not None:
         counted, chosen = "count(*)", f" AND {_sorts_sql(catalog, sorts) or '1'}"
-    with catalog.reading() as db:
-        return db.execute(
-            f"SELECT user_id, {counted}, min(event_ms), max(event_ms) FROM record"
-            f" WHERE user_id IS NOT NULL{chosen}{alive} GROUP BY user_id",
-            now,
-        ).fetchall()
+    return catalog.ask(
+        f"SELECT user_id, {counted}, min(event_ms), max(event_ms) FROM record"
+        f" WHERE user_id IS NOT NULL{chosen}{alive} GROUP BY user_id",
+        now,
+    )
 
 
 def count_by_namespace(catalog: Catalog, keys: KeyRange, scope: Scope) -> list[tuple[str, int]]:
@@ -417,9 +420,8 @@ def count_by_namespace(catalog: Catalog, keys: KeyRange, scope: Scope) -> list[t
 
 def count_users(catalog: Catalog) -> int:
     """How many users have memories."""
-    with catalog.reading() as db:
-        [[count]] = db.execute("SELECT count(DISTINCT user_id) FROM record")
-        return int(count)
+    [[count]] = catalog.ask("SELECT count(DISTINCT user_id) FROM record")
+    return int(count)
 
 
 def outermost_users(catalog: Catalog) -> set[object]:
@@ -429,8 +431,7 @@ def outermost_users(catalog: Catalog) -> set[object]:
         f" ORDER BY user_id {way} LIMIT 1)"
         for way in ("ASC", "DESC")
     )
-    with catalog.reading() as db:
-        return {user for (user,) in db.execute(ends)}
+    return {user for (user,) in catalog.ask(ends)}
 
 
 # Which memories are of some sorts, and which have keys of a range: SQL over ``record``.

@@ -6,7 +6,7 @@ import json
 import sqlite3
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from operator import attrgetter, itemgetter
@@ -374,17 +374,12 @@ def row_of_words(
     """
     if type(words.get("seal")) is not int:
         return None
-    for recorded_ms in _moments(record_id, event_ms):
+    given = record_id >> _ID_BITS
+    for recorded_ms in (event_ms, *range(given, max(-1, given - _COUNTED_ON), -1)):
         row = {"id": record_id, "event_ms": event_ms, "recorded_ms": recorded_ms, **hints}
         if is_sealed_pair(row, words):
             return row
     return None
-
-
-def _moments(record_id: int, event_ms: int) -> Iterator[int]:
-    yield event_ms
-    given = record_id >> _ID_BITS
-    yield from range(given, max(-1, given - _COUNTED_ON), -1)
 
 
 def bloom(row: Mapping[str, Any], words: Mapping[str, Any], namespace: str | None) -> int:
@@ -429,16 +424,12 @@ def insert_rows(
         tags: the exact tags of every record.
     """
     _insert(db, "record", record)
-    _insert(db, "content", {**content, "seal": _seals(record, content)})
-    _insert_tags(db, record["id"], tags)
-    _insert_fulltext(db, content["id"], content["text"])
-
-
-def _seals(record: Columns, content: Columns) -> list[int]:
     nothing = [None] * len(record["id"])
     columns = [record.get(name, nothing) for name in SEALED]
     columns += [content.get(name, nothing) for name in WORDS]
-    return list(map(seal_of, *columns))
+    _insert(db, "content", {**content, "seal": list(map(seal_of, *columns))})
+    _insert_tags(db, record["id"], tags)
+    _insert_fulltext(db, content["id"], content["text"])
 
 
 def _insert(db: sqlite3.Connection, table: str, columns: Columns) -> None:

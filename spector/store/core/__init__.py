@@ -19,6 +19,6 @@ from spector.store.core.records import (
     verified_image,
     verify_strength,
 )
-from spector.store.core.snapshots import TierFiles, View
-from spector.store.core.store import Store
+from spector.store.core.snapshots import StoreContext, TierFiles, View
+from spector.store.core.store import Store, record_nothing
 from spector.store.core.transaction import Transaction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Final
@@ -24,7 +24,6 @@ from spector.layout import (
     Flag,
     Modality,
 )
-from spector.process import managed
 from spector.records import Details, MemoryRecord, complete, details_of, make_records
 from spector.store.catalog import (
     Catalog,
@@ -41,7 +40,6 @@ from spector.store.core.snapshots import View
 from spector.store.core.store import Store
 from spector.store.files import CHECK, Bytes
 from spector.store.payloads import described, detail_tables, entries_of
-from spector.store.sqlite import typed_sql_errors
 
 #: attempts to read a memory whose mutable half is stable in the catalog and differs in the file
 _ATTEMPTS = 20
@@ -133,20 +131,9 @@ def _changed_since(store: Store, row: Row | StoredRow) -> bool:
     It takes no lock of the store: the thread that holds it may be waiting for the calling recall,
     so that the catalog's log can start over.
     """
-    with _beside_snapshots(store.catalog) as db:
+    with store.catalog.beside_snapshots() as db:
         found = strength_of(db, row.id)
     return found is None or found[2] != row.mutable
-
-
-@managed
-def _beside_snapshots(catalog: Catalog) -> Iterator[sqlite3.Connection]:
-    """A connection to the latest commit, whatever moment this thread's snapshot shows."""
-    with typed_sql_errors(catalog.path):
-        db = catalog.borrow(object())
-        try:
-            yield db
-        finally:
-            catalog.give_back(db)
 
 
 def _image_in(view: View, row: Row) -> Bytes:

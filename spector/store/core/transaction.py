@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum, auto
+from typing import TYPE_CHECKING
 
 from spector.layout import PartitionState
 from spector.process import Call, calls_here
@@ -22,9 +22,12 @@ from spector.store.catalog import (
     write_head,
     write_journal,
 )
-from spector.store.core.snapshots import PartitionSet, RetiredSlot
+from spector.store.core.snapshots import RetiredSlot
 from spector.store.files import Bytes, as_bytes
 from spector.store.partitions import Segment, check_transition
+
+if TYPE_CHECKING:
+    from spector.store.core.store import Store
 
 #: an append of at least this many records is written to the partition and synced before the
 #: commit, not through the journal: no row refers to those slots until the commit, and the images
@@ -52,24 +55,14 @@ class Stage(Enum):
 class Transaction:
     """Changes that become visible and durable together."""
 
-    def __init__(
-        self,
-        partitions: PartitionSet,
-        head: Head,
-        change_seq: int,
-        *,
-        note_change: Callable[[sqlite3.Connection, int], None],
-        sync_log: Callable[[], None],
-    ) -> None:
+    def __init__(self, store: Store, head: Head, change_seq: int) -> None:
         """
         Args:
             head: the counters of the last commit.
             change_seq: the change counter of this one.
-            note_change: notes the counter in the transaction that sets it.
-            sync_log: makes every commit durable.
         """
-        self.partitions = partitions
-        self.catalog = partitions.catalog
+        self._store = store
+        self.partitions, self.catalog = store.partitions, store.catalog
         self.connection: sqlite3.Connection
         self.stage = Stage.OPEN
         calls = calls_here()
@@ -78,7 +71,6 @@ class Transaction:
         self._before = head
         self._last_id = head.last_id
         self._change_seq = change_seq
-        self._note_change, self._sync_log = note_change, sync_log
         self._journal: list[JournalEntry] = []
         self._rows: dict[int, SegmentRow] = {}
         self._created: dict[int, Segment] = {}
@@ -125,36 +117,31 @@ class Transaction:
         return sorted(rows, key=lambda row: row.sequence)
 
     def create_segment(
-        self,
-        *,
-        tier: int,
-        day: int,
-        sequence: int,
-        capacity: int,
-        slots: int,
-        generation: int = 0,
-        state: int = PartitionState.ACTIVE,
-        replaces: int | None = None,
+        self, *, tier: int, day: int, sequence: int, capacity: int, slots: int
     ) -> SegmentRow:
         """A new partition; its file is durable before the catalog can name it."""
-        files = self.partitions.tiers[tier]
+        path = self.partitions.tiers[tier].path
         row = SegmentRow(
-            id=replaces if replaces is not None else self.partitions.claim_id(),
+            id=self.partitions.claim_id(),
             tier=tier,
             day=day,
             sequence=sequence,
-            generation=generation,
-            path=files.path(day, sequence, generation),
-            state=state,
+            generation=0,
+            path=path(day, sequence, 0),
+            state=PartitionState.ACTIVE,
             capacity=capacity,
             slots=0,
             live=0,
         )
+        self._create(row, slots)
+        return row
+
+    def _create(self, row: SegmentRow, slots: int) -> Segment:
         if self.partitions.files.is_free(row.path):
             self._doubtful.append(row.path)  # before the file exists
-        self._created[row.id] = self.partitions.create(row, slots=slots)
+        segment = self._created[row.id] = self.partitions.create(row, slots=slots)
         self._rows[row.id] = row
-        return row
+        return segment
 
     def set_state(self, segment_id: int, state: PartitionState) -> None:
         """Advance a partition by one state."""
@@ -170,15 +157,17 @@ class Transaction:
         self._rows[segment_id] = replace(row, state=int(PartitionState.COMPACTED), slots=0)
         self._leave_file(segment_id, segment_id, row.path)
 
-    def replace_segment(self, old: SegmentRow, images: Bytes) -> None:
-        """The partition created with ``replaces=old.id`` takes over with ``images`` as its content.
+    def replace_segment(self, old: SegmentRow, images: Bytes, state: PartitionState) -> None:
+        """A new file takes over as a partition's, with ``images`` as its content.
 
         The new file is complete and durable before the catalog names it, so it needs no redo
         images; those of the old file are deleted in the same transaction.
         """
-        segment, row = self._created[old.id], self._rows[old.id]
-        row = replace(row, slots=len(images), live=len(images))
-        self._rows[old.id] = row
+        generation, count = old.generation + 1, len(images)
+        path = self.partitions.tiers[old.tier].path(old.day, old.sequence, generation)
+        row = replace(old, generation=generation, path=path, state=state, change_seq=-1)
+        segment = self._create(replace(row, slots=0, live=0), count)
+        row = self._rows[old.id] = replace(row, slots=count, live=count)
         segment.write_records(0, as_bytes(images))
         segment.write_header(row)
         segment.sync()
@@ -273,7 +262,7 @@ class Transaction:
         db = self.connection
         entries = self._journal if self.partitions.files.durable else ()
         write_journal(db, self._before.journal_seq + 1, entries, self._rows.values())
-        self._note_change(db, head.change_seq)
+        self._store.note_change(db, head.change_seq)
         write_head(db, head)
 
     def _open_files(self) -> None:
@@ -318,7 +307,8 @@ class Transaction:
                 partitions.by_id[segment_id].write_header(row)
             self._trim(touched, segment_id)
         if self._dropped and self.catalog.relaxed:
-            self._sync_log()  # the old file must not go before the commit that drops it is durable
+            # the old file must not go before the commit that drops it is durable
+            self._store.sync_log()
         for segment_id, path in self._dropped:
             if segment_id >= 0:
                 partitions.drop(segment_id)

@@ -11,7 +11,7 @@ import errno
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from spector.errors import StoreError
 from spector.store.files.protocol import File, Files
@@ -34,15 +34,14 @@ _NAMED: Final = 8
 _HOLE: Final = 64 << 20
 
 
-class _Source(Protocol):
-    def read_at(self, offset: int, length: int) -> bytes: ...
+class Unread(list[tuple[int, int]]):
+    """Ranges of a file that its disk cannot read, by ascending offset."""
 
-    def extent(self, offset: int) -> tuple[int, int] | None: ...
+    #: name of the last error of the disk
+    why = ""
 
-    def size(self) -> int: ...
 
-
-def written_ranges(file: _Source) -> Iterator[tuple[int, int]]:
+def written_ranges(file: File) -> Iterator[tuple[int, int]]:
     """(first, end) of the written ranges of a file, in order.
 
     Long holes lie between and after them. Shorter holes are part of a range.
@@ -62,14 +61,14 @@ def written_ranges(file: _Source) -> Iterator[tuple[int, int]]:
         yield low, high
 
 
-def written_end(file: _Source) -> int:
+def written_end(file: File) -> int:
     """Where the first long hole of a file begins, or the file ends."""
     return next((high for low, high in written_ranges(file) if not low), 0)
 
 
 def read_around(
-    file: _Source, offset: int, length: int, *, within_bad: bool = False
-) -> tuple[bytes, list[tuple[int, int]]]:
+    file: File, offset: int, length: int, *, within_bad: bool = False
+) -> tuple[bytes, Unread]:
     """(bytes of a range up to the end of the file, unreadable ranges, which are zeros in them).
 
     A read that meets a bad sector fails or ends early. The failed page is skipped, and reading goes
@@ -81,11 +80,11 @@ def read_around(
     """
     end = min(offset + length, file.size())
     out = bytearray(max(0, end - offset))
-    bad: list[tuple[int, int]] = []
+    bad = Unread()
     at, step, failures = offset, length, _PATIENCE if within_bad else 0
     while at < end:
         want = min(step, end - at)
-        data = _read(file, at, want)
+        data = _read(file, at, want, bad)
         if data is None:
             behind = min(end, at - at % _PAGE + _PAGE)
             if at + want > behind and not failures:
@@ -93,8 +92,8 @@ def read_around(
                 continue
             failures += 1
             if failures > _PATIENCE:
-                behind = _edge(file, at - at % _PAGE, end)
-            bad = join_ranges(bad, [(at, behind)])
+                behind = _edge(file, at - at % _PAGE, end, bad)
+            bad[:] = join_ranges(bad, [(at, behind)])
             at, step = behind, _PAGE
             continue
         if not data:  # it has just been truncated
@@ -104,13 +103,14 @@ def read_around(
     return bytes(out), bad
 
 
-def _read(file: _Source, at: int, length: int) -> bytes | None:
-    """Bytes of a file; None where its disk cannot read them."""
+def _read(file: File, at: int, length: int, bad: Unread) -> bytes | None:
+    """Bytes of a file; None where its disk cannot read them, for the reason in ``bad``."""
     try:
         return file.read_at(at, length)
     except StoreError as error:
         if not is_of_disk(error):
             raise
+        bad.why = errno.errorcode.get(error.errno or 0, "")
         return None
 
 
@@ -119,21 +119,21 @@ def is_of_disk(error: StoreError) -> bool:
     return error.errno in _OF_THE_DISK
 
 
-def _edge(file: _Source, low: int, end: int) -> int:
+def _edge(file: File, low: int, end: int, bad: Unread) -> int:
     """The end of a bad stretch that includes the page ``low``; ``end`` if no end is found.
 
     The distance doubles until a page can be read, then a binary search finds the edge. Good pages
     within a long stretch are given up.
     """
     step = _PAGE
-    while low + step < end and _read(file, low + step, 1) is None:
+    while low + step < end and _read(file, low + step, 1, bad) is None:
         low, step = low + step, 2 * step
     high = min(low + step, (end - 1) // _PAGE * _PAGE)
-    if high <= low or (low + step >= end and _read(file, high, 1) is None):
+    if high <= low or (low + step >= end and _read(file, high, 1, bad) is None):
         return end
     while high - low > _PAGE:
         middle = low + (high - low) // _PAGE // 2 * _PAGE
-        if _read(file, middle, 1) is None:
+        if _read(file, middle, 1, bad) is None:
             low = middle
         else:
             high = middle
@@ -178,27 +178,6 @@ class Raw:
     bad: tuple[Stretch, ...] = ()
 
 
-class _Noting:
-    """A file that remembers the last error of its disk."""
-
-    def __init__(self, file: File) -> None:
-        self._file = file
-        self.why = ""
-
-    def size(self) -> int:
-        return self._file.size()
-
-    def extent(self, offset: int) -> tuple[int, int] | None:
-        return self._file.extent(offset)
-
-    def read_at(self, offset: int, length: int) -> bytes:
-        try:
-            return bytes(self._file.read_at(offset, length))
-        except StoreError as error:
-            self.why = errno.errorcode.get(error.errno or 0, "")
-            raise
-
-
 def read_raw(files: Files, name: str, length: int) -> Raw:
     """The first ``length`` bytes of a file, reading around bad sectors.
 
@@ -206,9 +185,9 @@ def read_raw(files: Files, name: str, length: int) -> Raw:
         StoreError: there is no such file, or it cannot be read for another reason.
     """
     with contextlib.closing(files.open(name, writable=False)) as file:
-        noting, bad = _Noting(file), list[tuple[int, int]]()
-        data = b"".join(blocks_of(noting, 0, length, bad))
-        return Raw(data, file.size(), _stretches(name, bad, noting))
+        bad = Unread()
+        data = b"".join(blocks_of(file, 0, length, bad))
+        return Raw(data, file.size(), _stretches(name, bad))
 
 
 def read_file(files: Files, name: str, *, most: int) -> bytes:
@@ -236,11 +215,12 @@ def first_bytes(files: Files, name: str, count: int) -> bytes:
         return bytes(file.read_at(0, count))
 
 
-def blocks_of(file: _Source, at: int, end: int, bad: list[tuple[int, int]]) -> Iterator[bytes]:
+def blocks_of(file: File, at: int, end: int, bad: Unread) -> Iterator[bytes]:
     """The blocks of a file from ``at`` to ``end``; appends unreadable ranges to ``bad``."""
     while at < end:
         within = bool(bad) and bad[-1][1] == at
         block, unread = read_around(file, at, min(_BLOCK_BYTES, end - at), within_bad=within)
+        bad.why = unread.why or bad.why
         if not block:
             return
         bad[:] = join_ranges(bad, unread)
@@ -248,17 +228,17 @@ def blocks_of(file: _Source, at: int, end: int, bad: list[tuple[int, int]]) -> I
         yield block
 
 
-def _stretches(name: str, bad: Sequence[tuple[int, int]], file: _Noting) -> tuple[Stretch, ...]:
-    return tuple(Stretch(name, low, high, file.why) for low, high in bad)
+def _stretches(name: str, bad: Unread) -> tuple[Stretch, ...]:
+    return tuple(Stretch(name, low, high, bad.why) for low, high in bad)
 
 
 def unreadable_stretches(name: str, file: File) -> tuple[Stretch, ...]:
     """The unreadable stretches among the written ranges of an open file."""
-    noting, bad = _Noting(file), list[tuple[int, int]]()
+    bad = Unread()
     for low, high in written_ranges(file):
-        for _ in blocks_of(noting, low, high, bad):
+        for _ in blocks_of(file, low, high, bad):
             pass
-    return _stretches(name, bad, noting)
+    return _stretches(name, bad)
 
 
 def name_some(ids: Sequence[int]) -> str:

@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from spector.errors import StoreError, StoreNotFoundError
 from spector.process import Sole, held_by_calling, kind_of, postpone
 from spector.store.files import syncing
-from spector.store.files.bad_sectors import blocks_of, written_ranges
+from spector.store.files.bad_sectors import Unread, blocks_of, written_ranges
 from spector.store.files.protocol import Bytes, translate_os_errors, typed_os_error
 
 # File descriptors that an interrupt neither loses nor closes twice.
 
 
-def open_descriptor(path: str, flags: int, mode: int = 0o600) -> FileIO:
+def open_descriptor(path: str, flags: int) -> FileIO:
     """Open a file; the returned object closes the descriptor when it is dropped.
 
     It does so in C, where no signal is handled, unlike in a ``__del__``.
@@ -39,7 +39,7 @@ def open_descriptor(path: str, flags: int, mode: int = 0o600) -> FileIO:
     numbers: list[int] = []
     files: list[FileIO] = []
     try:
-        held_by_calling(numbers, os.open, path, flags, mode)
+        held_by_calling(numbers, os.open, path, flags, 0o600)
         return held_by_calling(files, FileIO, numbers[0])
     except BaseException:
         if files:
@@ -135,27 +135,6 @@ def make_private_folder(path: str) -> None:
     os.mkdir(path, 0o700)
     if stat.S_IMODE(os.lstat(path).st_mode) & 0o777 != 0o700:
         os.chmod(path, 0o700)
-
-
-def tighten(root: str) -> None:
-    """Take all rights to a directory and the files in it from group and others.
-
-    Only files of this user change, and no rights are added.
-    """
-    open_to_all = False
-    for path, status in _everything(root):
-        if status.st_uid != os.geteuid() or not status.st_mode & _OTHERS:
-            continue
-        open_to_all |= bool(status.st_mode & stat.S_IWOTH)
-        with contextlib.suppress(OSError):
-            os.chmod(path, stat.S_IMODE(status.st_mode) & ~_OTHERS)
-    if open_to_all:
-        warnings.warn(
-            f"until now every user of this machine could change the store at {root}; "
-            "run: spector check PATH",
-            UserWarning,
-            stacklevel=2,
-        )
 
 
 def _everything(root: str) -> Iterator[tuple[str, os.stat_result]]:
@@ -560,8 +539,24 @@ class DiskFiles:
             self.open(name, create=True).close()
 
     def tighten(self) -> None:
-        """Take all rights to the store from group and others."""
-        tighten(self.root)
+        """Take all rights to the directory and the files in it from group and others.
+
+        Only files of this user change, and no rights are added.
+        """
+        open_to_all = False
+        for path, status in _everything(self.root):
+            if status.st_uid != os.geteuid() or not status.st_mode & _OTHERS:
+                continue
+            open_to_all |= bool(status.st_mode & stat.S_IWOTH)
+            with contextlib.suppress(OSError):
+                os.chmod(path, stat.S_IMODE(status.st_mode) & ~_OTHERS)
+        if open_to_all:
+            warnings.warn(
+                f"until now every user of this machine could change the store at {self.root}; "
+                "run: spector check PATH",
+                UserWarning,
+                stacklevel=1,
+            )
 
     def copy_to(self, other: DiskFiles, name: str) -> list[tuple[int, int]]:
         """Copy a file to another root, not synced; a missing one is skipped. Links are followed.
@@ -577,7 +572,7 @@ class DiskFiles:
         except StoreNotFoundError:
             return []
         require_regular(held, path)
-        bad = list[tuple[int, int]]()
+        bad = Unread()
         with (
             contextlib.closing(DiskFile(held, path)) as source,
             contextlib.closing(other.open(name, create=True)) as target,

@@ -36,12 +36,7 @@ from spector.errors import StoreError, StoreLockedError
 from spector.process import Sole, Turn, WeakList, completed, managed
 from spector.store.files.disk import OPEN_FLAGS, Watched, open_descriptor, require_regular
 from spector.store.files.protocol import translate_os_errors
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows has no flock; the store refuses to open there
-    fcntl = None  # type: ignore[assignment]
-
+from spector.store.files.syncing import fcntl
 
 LOCK_NAME: Final = "LOCK"
 #: seconds of sleep to wait for a lock whose holder is dead. A child is between fork and exec for

@@ -16,7 +16,7 @@ from spector.process import held_by_calling
 fcntl: Any
 try:
     import fcntl
-except ImportError:  # pragma: no cover
+except ImportError:  # pragma: no cover - Windows: the store refuses to open there
     fcntl = None
 
 

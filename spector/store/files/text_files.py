@@ -19,12 +19,7 @@ from spector.process import open_given
 from spector.store.files import syncing
 from spector.store.files.disk import OPEN_FLAGS, open_descriptor, require_regular
 from spector.store.files.protocol import translate_os_errors
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows; what is left there stays
-    fcntl = None  # type: ignore[assignment]
-
+from spector.store.files.syncing import fcntl
 
 _END = ".tmp"
 #: attempts before giving up because another process keeps removing the file
@@ -122,23 +117,18 @@ def _remove_left(path: str) -> None:
     """Remove temporary files of this name that killed processes of this user have left."""
     folder, name = os.path.split(path)
     ours = re.compile(re.escape(name) + r"\.[0-9a-f]{16}" + re.escape(_END))
-    if fcntl is None:  # pragma: no cover
+    if fcntl is None:  # pragma: no cover - Windows; what is left there stays
         return
     with contextlib.suppress(OSError), os.scandir(folder or os.curdir) as entries:
         for entry in entries:
             if ours.fullmatch(entry.name) is not None:
                 with contextlib.suppress(OSError):
-                    _remove_if_left(os.path.join(folder, entry.name))
-
-
-def _remove_if_left(path: str) -> None:
-    held = open_descriptor(path, OPEN_FLAGS | os.O_RDONLY)
-    try:
-        status = os.fstat(held.fileno())
-        mine = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
-        if mine:
-            # raises while its writer is there
-            fcntl.flock(held.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.unlink(path)
-    finally:
-        held.close()
+                    left = os.path.join(folder, entry.name)
+                    with contextlib.closing(
+                        open_descriptor(left, OPEN_FLAGS | os.O_RDONLY)
+                    ) as held:
+                        status = os.fstat(held.fileno())
+                        if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
+                            # raises while its writer is there
+                            fcntl.flock(held.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+                            os.unlink(left)

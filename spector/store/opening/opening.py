@@ -21,7 +21,7 @@ from spector.kernel.contract import Kernel
 from spector.layout import FORMAT_VERSION
 from spector.process import Resource, completed, drop, take
 from spector.store.catalog import CATALOG_NAME, LOG_NAME, Catalog
-from spector.store.core import Store, TierFiles
+from spector.store.core import Store, StoreContext, TierFiles
 from spector.store.files import LOCK_NAME, SALVAGE, DiskFiles, MemoryFiles, WriterLock
 
 # What a store is made for: the model and the length of its vectors.
@@ -57,17 +57,14 @@ class Stamp:
     def refuse_other(self, meta: Mapping[str, str], root: str) -> None:
         """Raise when the store at ``root`` was made for something else.
 
+        Args:
+            meta: what ``Catalog.validate`` has found sound.
+
         Raises:
-            ModelMismatchError, CatalogCorruptError
+            ModelMismatchError
         """
         hint = f"open it with what it was made with, or convert it: spector reembed {root}"
-        try:
-            dim, _ = int(meta["dim"]), bytes.fromhex(meta["uuid"])
-        except (KeyError, ValueError):
-            raise CatalogCorruptError(
-                f"{root}: the catalog does not say what store it is", hint=SALVAGE
-            ) from None
-        theirs = meta["fingerprint"]
+        dim, theirs = int(meta["dim"]), meta["fingerprint"]
         if self.fingerprint and not theirs:
             what = f"that were given by its users, not made by {self.model_id}"
             hint = f"open it with embedder=None, or convert it: spector reembed {root}"
@@ -107,18 +104,11 @@ class Attempt:
         """A store that has read nothing yet.
 
         Raises:
-            ModelMismatchError, CatalogCorruptError: it was made for something else.
+            ModelMismatchError: it was made for something else.
         """
         self.stamp.refuse_other(meta, self.files.root)
-        store = kind(
-            self.files,
-            catalog,
-            self.kernel,
-            meta=meta,
-            tiers=self.tiers,
-            config=self.config,
-            writable=writable,
-        )
+        context = StoreContext(self.files, self.tiers, self.config, self.kernel)
+        store = kind(context, catalog, meta, writable=writable)
         self.made.append(store)
         return store
 
@@ -264,7 +254,6 @@ class OpenedStore(Resource):
 
     store: Store
     lock: WriterLock | None
-    created: bool
 
     def close(self) -> None:
         """Close the store and release the lock, even if closing fails.
@@ -299,17 +288,10 @@ def open_memory(
     catalog = Catalog(":memory:", mode="rw", durability="relaxed")
     meta = stamp.new_meta()
     catalog.create(meta)
-    store = Store(
-        MemoryFiles(),
-        catalog,
-        kernel,
-        meta=meta,
-        tiers={t.code: t for t in tiers},
-        config=config,
-        writable=True,
-    )
+    context = StoreContext(MemoryFiles(), {tier.code: tier for tier in tiers}, config, kernel)
+    store = Store(context, catalog, meta, writable=True)
     store.publish()
-    return OpenedStore(store, None, created=True)
+    return OpenedStore(store, None)
 
 
 def open_disk(
@@ -342,7 +324,7 @@ def open_disk(
     if mode == "r":
         from spector.store.opening.reader import open_reader
 
-        return OpenedStore(open_reader(attempt), None, created=False)
+        return OpenedStore(open_reader(attempt), None)
     present = files.exists(CATALOG_NAME)
     if (
         not present
@@ -364,11 +346,11 @@ def open_disk(
         if shared:
             from spector.store.opening.shared import open_shared
 
-            store, created = open_shared(attempt, wait_s, present=present)
+            store = open_shared(attempt, wait_s, present=present)
         else:
             lock = held or WriterLock(files.root, wait_s=wait_s)
-            store, created = _writing()(attempt, durability, lock)
-        return OpenedStore(store, lock, created=created)
+            store = _writing()(attempt, durability, lock)
+        return OpenedStore(store, lock)
     except BaseException:
         attempt.give_up()
         if lock is not None and held is None:
@@ -377,7 +359,7 @@ def open_disk(
 
 
 @cache
-def _writing() -> Callable[[Attempt, str, WriterLock], tuple[Store, bool]]:
+def _writing() -> Callable[[Attempt, str, WriterLock], Store]:
     """What opens a store for writing; at the end of the interpreter nothing is imported anew."""
     from spector.store.opening.recovery import open_writer
 

@@ -26,7 +26,6 @@ from spector.store.catalog import (
     SegmentRow,
     read_journal_after,
     read_meta,
-    schema,
 )
 from spector.store.core import Store, View
 from spector.store.files import Bytes, DiskFiles, DurableMark, File, read_durable_mark
@@ -49,6 +48,8 @@ from spector.store.opening.opening import (
 from spector.store.partitions import Segment, later_than_catalog
 from spector.store.sqlite import has_journal, roll_back_open, typed_sql_errors
 
+#: segment id, kind, slot and image of an entry of the journal
+Redo = tuple[int, int, int, bytes]
 #: seconds and attempts to wait for a writer between commit and copy, before applying the journal
 _WAIT_S = 0.0005
 _WAITS = 4
@@ -146,7 +147,8 @@ class ReadStore(Store):
             require_entry(entry, self.where)
         touched = {row.id for row in changed} | self._pending
         new = [row for row in changed if self._adopt(row)]
-        self._overlay(redo, [(row, db) for row in new if UNSYNCED in meta])
+        self._overlay(redo, new if UNSYNCED in meta else [], db)
+        self._journal_bytes += sum(len(image) + 64 for _, _, _, image in redo)
         for row in changed:
             if row.id in self.segments:
                 self.segments[row.id].check_room()
@@ -172,11 +174,7 @@ class ReadStore(Store):
         self.partitions.add(segment)
         return True
 
-    def _overlay(
-        self,
-        redo: list[tuple[int, int, int, bytes]],
-        unsure: list[tuple[SegmentRow, sqlite3.Connection]],
-    ) -> None:
+    def _overlay(self, redo: list[Redo], unsure: list[SegmentRow], db: sqlite3.Connection) -> None:
         """Patch private copies of the partitions whose files lag behind the journal.
 
         The ``unsure`` ones may also be ahead of the catalog (see ``reconcile``): a power cut ended
@@ -185,7 +183,7 @@ class ReadStore(Store):
         images: dict[int, dict[tuple[int, int], bytes]] = {i: {} for i in self._pending}
         for segment_id, kind, slot, image in redo:
             self._merge(images.setdefault(segment_id, {}), kind, slot, image)
-        for row, db in unsure:
+        for row in unsure:
             images.setdefault(row.id, {}).update(self._ahead(row, db))
         lagging: set[int] = set()
         for segment_id, newest in images.items():
@@ -324,7 +322,7 @@ def _refuse_lost_commits(store: Store) -> None:
         PartitionCorruptError: the catalog is an old copy, or its log is damaged.
     """
     ahead = [segment for segment in store.segments.values() if segment.was_met_later()]
-    if schema.UNSYNCED in store.meta or not ahead:
+    if UNSYNCED in store.meta or not ahead:
         return
     store.view()
     for segment in ahead:

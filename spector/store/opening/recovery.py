@@ -40,8 +40,8 @@ from spector.store.sqlite import typed_sql_errors
 from spector.store.words import drop_unused_words, remove_words
 
 
-def open_writer(attempt: Attempt, durability: str, lock: WriterLock) -> tuple[Store, bool]:
-    """The store at its last commit, and whether it is new.
+def open_writer(attempt: Attempt, durability: str, lock: WriterLock) -> Store:
+    """The store at its last commit; a new one where there is none.
 
     What has to be closed is in ``attempt.made`` as soon as it is open.
     """
@@ -52,10 +52,9 @@ def open_writer(attempt: Attempt, durability: str, lock: WriterLock) -> tuple[St
     try:
         attempt.made.append(catalog)
         catalog.refuse_unlocked = lock.refuse_removed
-        created = catalog.is_new()
-        if created and has_partitions(files.root):
-            raise emptied(catalog)
-        if created:
+        if catalog.is_new():
+            if has_partitions(files.root):
+                raise emptied(catalog)
             refuse_lost_schema(files, catalog)
             catalog.create(attempt.stamp.new_meta())
             files.sync_dir(CATALOG_NAME)
@@ -80,7 +79,7 @@ def open_writer(attempt: Attempt, durability: str, lock: WriterLock) -> tuple[St
         damaged = isinstance(error, (CatalogCorruptError, PartitionCorruptError))
         catalog.close(failed=damaged or error.__cause__ is not None)
         raise
-    return store, created
+    return store
 
 
 def _recovered(attempt: Attempt, catalog: Catalog, lock: WriterLock) -> Store:
@@ -104,7 +103,8 @@ def _recovered(attempt: Attempt, catalog: Catalog, lock: WriterLock) -> Store:
             reconcile(store)
             with contextlib.suppress(SpectorError):  # they may have words of lost commits
                 remove_words(store)
-        store.adopt_partitions(verify=True)
+        store.partitions.adopt(verify=True)
+        store.publish()
         remove_leftovers(store, all_unnamed=schema.UNSYNCED in meta)
         store.partitions.resume_retired_slots()
         store.checkpoint()

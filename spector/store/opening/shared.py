@@ -27,7 +27,7 @@ from spector.store.catalog import (
     note_opening,
     segments_in_journal,
 )
-from spector.store.core import Transaction, View
+from spector.store.core import Transaction, View, record_nothing
 from spector.store.files import WriterLock, read_durable_mark
 from spector.store.opening.opening import Attempt
 from spector.store.opening.reader import ReadStore, followed
@@ -96,7 +96,7 @@ class SharedStore(ReadStore):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.wait_s = 0.0
+        self.wait_s = self.shared_for_s = 0.0
         #: recovers the store under the lock
         self.recover: Callable[[WriterLock], object] = _recover_nothing
         self.catalog.shared = True
@@ -130,10 +130,6 @@ class SharedStore(ReadStore):
             return self._epoch
         with self.lock, self.catalog.latest() as db:
             return self.catalog.head(db).retire_epoch
-
-    @property
-    def shared_for_s(self) -> float | None:
-        return self.wait_s
 
     # -- writing ------------------------------------------------------------------------------
 
@@ -195,7 +191,7 @@ class SharedStore(ReadStore):
         if hold.is_sure and self._current is None and not self.failed:
             lock.let_go()
         self.catalog.refuse_unlocked, self.catalog.may_write = need_no_lock, False
-        self.record_durable = _record_nothing
+        self.record_durable = record_nothing
         self.partitions.indexes.keeps_files = False
         if hold.is_current:
             self._left_at = self._head.change_seq
@@ -233,14 +229,6 @@ class SharedStore(ReadStore):
             self.partitions.dropped[row.id] = row
         return is_new
 
-    def _overlay(
-        self,
-        redo: list[tuple[int, int, int, bytes]],
-        unsure: list[tuple[SegmentRow, sqlite3.Connection]],
-    ) -> None:
-        super()._overlay(redo, unsure)
-        self._journal_bytes += sum(len(image) + 64 for _, _, _, image in redo)
-
     def checkpoint(self) -> None:
         """The same, for what other processes have written as well."""
         with self.exclusive():
@@ -274,19 +262,19 @@ class SharedStore(ReadStore):
         self.when_moved.clear()
 
 
-def open_shared(attempt: Attempt, wait_s: float, *, present: bool) -> tuple[SharedStore, bool]:
-    """The store at the newest commit, and whether it is new.
+def open_shared(attempt: Attempt, wait_s: float, *, present: bool) -> SharedStore:
+    """The store at the newest commit.
 
     It is recovered first, unless another process is writing it now, which has done so.
 
     Raises:
         StoreLockedError: there is nothing to read yet, and another process has the store.
     """
-    created = _recovered(attempt, 0.0 if present else wait_s, needed=not present)
+    _recovered(attempt, 0.0 if present else wait_s, needed=not present)
     try:
         store = _follow(attempt, wait_s)
         if store.format_version == FORMAT_VERSION:
-            return store, created
+            return store
     except StoreForkedError:  # it stays so, however long one waits
         raise
     except StoreError:
@@ -294,36 +282,34 @@ def open_shared(attempt: Attempt, wait_s: float, *, present: bool) -> tuple[Shar
     # it is damaged, or another process is about to create or migrate it
     attempt.give_up()
     attempt.made.clear()
-    created = _recovered(attempt, wait_s, needed=True)
-    return _follow(attempt, wait_s), created
+    _recovered(attempt, wait_s, needed=True)
+    return _follow(attempt, wait_s)
 
 
-def _recovered(attempt: Attempt, wait_s: float, *, needed: bool) -> bool:
-    """Create or recover the store, in turn; whether it was created."""
+def _recovered(attempt: Attempt, wait_s: float, *, needed: bool) -> None:
+    """Create or recover the store, in turn."""
     try:
         lock = WriterLock(attempt.files.root, wait_s=wait_s)
     except StoreLockedError:
         if needed:
             raise
-        return False
+        return
     try:
-        created = _recover(attempt, lock)
+        _recover(attempt, lock)
         lock.let_go()
-        return created
     finally:
         completed(lock.release)
 
 
-def _recover(attempt: Attempt, lock: WriterLock) -> bool:
-    """Open the store as a single writer does, and close it; whether it was created."""
+def _recover(attempt: Attempt, lock: WriterLock) -> None:
+    """Open the store as a single writer does, and close it."""
     again = attempt.anew()
     try:
-        store, created = open_writer(again, "strict", lock)
+        store = open_writer(again, "strict", lock)
     except BaseException:
         again.give_up()
         raise
     completed(store.close)
-    return created
 
 
 def _follow(attempt: Attempt, wait_s: float) -> SharedStore:
@@ -332,7 +318,7 @@ def _follow(attempt: Attempt, wait_s: float) -> SharedStore:
     catalog = Catalog(f"{files.root}/{CATALOG_NAME}", mode="rw", durability="strict")
     attempt.made.append(catalog)
     store = followed(attempt, SharedStore, catalog, mark, writable=True)
-    store.wait_s = wait_s
+    store.wait_s = store.shared_for_s = wait_s
     again = attempt.anew()
     store.recover = partial(_recover, again)
     return store
@@ -340,7 +326,3 @@ def _follow(attempt: Attempt, wait_s: float) -> SharedStore:
 
 def _recover_nothing(lock: WriterLock) -> None:
     """A closed store writes nothing."""
-
-
-def _record_nothing(change_seq: int) -> None:
-    """Only the one who has the lock writes into its file."""

@@ -7,6 +7,7 @@ from spector.store.partitions.scan_indexes import (
     idx_of,
     is_idx,
     problem_of_file,
+    records_crc,
     remove_idx,
     replace_derived,
 )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import struct
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from spector.layout import PartitionState
 from spector.messages import counted
 from spector.store.catalog import SegmentRow
 from spector.store.files import Bytes, Files, first_bytes, is_of_disk, read_file
-from spector.store.partitions.segment import Segment
+from spector.store.partitions.segment import ExpectedHeader, Segment
 
 # Files that are derived from others: replaced as a whole, never synced.
 #
@@ -54,10 +53,8 @@ def replace_derived(files: Files, name: str, image: bytearray) -> None:
                 raise
             files.remove(fresh)  # left by a process that was killed
             file = files.open(fresh, create=True)
-        try:
+        with contextlib.closing(file):
             file.write_at(0, memoryview(image))
-        finally:
-            file.close()
         files.replace(fresh, name)
     except (StoreError, MemoryError):
         with contextlib.suppress(StoreError):
@@ -73,10 +70,6 @@ def replace_derived(files: Files, name: str, image: bytearray) -> None:
 IDX: Final = ".idx"
 
 _MAGIC: Final = b"SIDX"
-assert INDEX_DTYPE.fields is not None
-_ROWS_AT, _CHANGE_SEQ_AT, _RECORDS_CRC_AT, _HEADER_CRC_AT = (
-    INDEX_DTYPE.fields[name][1] for name in ("rows", "change_seq", "records_crc", "header_crc")
-)
 _RECORD_CRC: Final = slice(36, 40)
 
 
@@ -87,17 +80,17 @@ def idx_of(path: str) -> str:
 
 def seal_image(index: ScanIndex, row: SegmentRow, *, uuid: bytes, records: Bytes) -> bytearray:
     """The bytes of an index file; the index must match ``row`` and (n, stride) records."""
-    image = bytearray(
-        index.stamp(
-            uuid=uuid,
-            segment_id=row.id,
-            generation=row.generation,
-            change_seq=row.change_seq,
-            checksum=crc32c,
-        )
+    stamped = index.stamp(
+        uuid=uuid,
+        segment_id=row.id,
+        generation=row.generation,
+        change_seq=row.change_seq,
+        checksum=crc32c,
     )
-    struct.pack_into("<I", image, _RECORDS_CRC_AT, _records_crc(records[: index.rows]))
-    struct.pack_into("<I", image, _HEADER_CRC_AT, crc32c(image[:_HEADER_CRC_AT]))
+    image = bytearray(stamped)
+    header = _fields_of(np.frombuffer(image, np.uint8))
+    header["records_crc"] = records_crc(records[: index.rows])
+    header["header_crc"] = crc32c(image[: INDEX_HEADER_BYTES - 4])
     return image
 
 
@@ -119,13 +112,13 @@ def read_image(
         return None
     if image is None or len(image) < INDEX_HEADER_BYTES:
         return None
-    own_header(image)
-    change_seq = _number(image, _CHANGE_SEQ_AT, "<i8")
+    header = _fields_of(own_header(image))
+    change_seq = int(header["change_seq"])
     if _problem_of(image, row, dim, uuid, min(row.slots, len(records))) is not None:
         return None
     if change_seq != row.change_seq:
-        rows = _number(image, _ROWS_AT, "<u4")
-        if _records_crc(records[:rows]) != _number(image, _RECORDS_CRC_AT, "<u4"):
+        found = records_crc(records[: int(header["rows"])])
+        if found != int(header["records_crc"]):
             return None
     return image, change_seq
 
@@ -169,7 +162,7 @@ def _problem_of(image: Bytes, row: SegmentRow, dim: int, uuid: bytes, rows: int)
         uuid=uuid,
         segment_id=row.id,
         generation=row.generation,
-        change_seq=_number(image, _CHANGE_SEQ_AT, "<i8"),
+        change_seq=int(_fields_of(image)["change_seq"]),
         rows=rows,
         verify=True,
         checksum=crc32c,
@@ -195,11 +188,12 @@ def is_idx(files: Files, name: str) -> bool:
     return not head or head in (_MAGIC, bytes(4))
 
 
-def _number(image: Bytes, offset: int, kind: str) -> int:
-    return int(image[offset : offset + int(kind[2])].view(kind)[0])
+def _fields_of(image: Bytes) -> Any:
+    """The header of an image, field by field; what is set there is set in the image."""
+    return image[:INDEX_HEADER_BYTES].view(INDEX_DTYPE)[0]
 
 
-def _records_crc(records: Bytes) -> int:
+def records_crc(records: Bytes) -> int:
     """CRC-32C of the checksums of records (n, stride): equal for equal vectors in equal order."""
     return crc32c(np.ascontiguousarray(records[:, _RECORD_CRC]))
 
@@ -238,18 +232,16 @@ class Indexes:
         files: Files,
         config: Config,
         segments: Mapping[int, Segment],
+        header: ExpectedHeader,
         *,
-        dim: int,
-        uuid: bytes,
         writable: bool,
     ) -> None:
         self._files = files
         self._config = config
         self._segments = segments
-        self._dim = dim
-        self._uuid = uuid
+        self._dim, self._uuid = header.dim, header.uuid
         self._kernel = kernel
-        self._possible = kernel.indexes and dim <= INDEX_MAX_DIM
+        self._possible = kernel.indexes and header.dim <= INDEX_MAX_DIM
         #: this process may write the files of indexes now
         self.keeps_files = writable and files.durable
         #: partitions whose index is not complete, in the order of their turn
@@ -327,7 +319,8 @@ class Indexes:
                     changed.append(segment_id)
                 if not self._is_complete(segment):
                     missing[segment_id] = segment.row.slots - segment.scan.rows
-        left = self._budget(sum(missing.values())) if rows is None else rows
+        straight = max(_LEAST_ROWS, sum(missing.values()) // _STRAIGHT_PER_BUILT)
+        left = min(self._config.index_rows_per_recall, straight) if rows is None else rows
         for segment_id, count in missing.items():
             if left <= 0:
                 break
@@ -338,11 +331,6 @@ class Indexes:
                 changed.append(segment_id)
             left -= count
         return changed
-
-    def _budget(self, missing: int) -> int:
-        return min(
-            self._config.index_rows_per_recall, max(_LEAST_ROWS, missing // _STRAIGHT_PER_BUILT)
-        )
 
     def _is_complete(self, segment: Segment) -> bool:
         """True when the index has all rows; then the partition leaves the queue."""
@@ -375,13 +363,8 @@ class Indexes:
     def _load(self, segment: Segment) -> None:
         state = segment.scan
         state.unread = False
-        found = read_image(
-            self._files,
-            segment.row,
-            dim=self._dim,
-            uuid=self._uuid,
-            records=segment.records(),
-        )
+        records, dim, uuid = segment.records(), self._dim, self._uuid
+        found = read_image(self._files, segment.row, dim=dim, uuid=uuid, records=records)
         if found is None:
             return
         image, change_seq = found

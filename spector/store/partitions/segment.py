@@ -81,9 +81,6 @@ def wrong_checksums(images: Bytes, uuid: bytes) -> NDArray[np.intp]:
     return np.flatnonzero(stored != expected)
 
 
-# What a scan sees of a partition: an immutable snapshot of fixed-stride records.
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition:
     """What a scan sees of a segment: an immutable snapshot that keeps its map alive.
@@ -139,9 +136,6 @@ def unreadable(where: str, code: int | None) -> PartitionCorruptError:
     )
     found.errno = code
     return found
-
-
-# The state of the scan index of one partition.
 
 
 @dataclass(slots=True, eq=False)
@@ -300,34 +294,10 @@ class ExpectedHeader:
         if raw != self.pack(row):  # the checksum is in it, so equal bytes need no further look
             found = unpack_header(raw, where=row.path, uuid=self.uuid)
             hint = "partition and catalog are from different moments; restore both together"
-            self._refuse(found, row, hint, lasting=False)
+            self.refuse(found, row, hint, lasting=False)
 
-    def refuse_other(self, raw: bytes, row: SegmentRow, *, later: bool) -> None:
-        """Raise when a header is whole, but of another file or (``later``) of a later commit."""
-        if raw == self.pack(row):
-            return
-        try:
-            found = unpack_header(raw, where=row.path, uuid=self.uuid)
-        except PartitionCorruptError as error:
-            if "checksum" in error.message:
-                return  # torn, and about to be written again
-            raise
-        if later and is_ahead(found, row):
-            raise later_than_catalog(row.path)
-        hint = (
-            "this is another partition's file; move it away and put the right one back, or salvage"
-            " what there is: spector check PATH --repair DEST"
-        )
-        self._refuse(found, row, hint, lasting=True)
-
-    def is_later(self, raw: bytes, row: SegmentRow) -> bool:
-        """True when a header is of a later commit than the row."""
-        if raw != self.pack(row):
-            with contextlib.suppress(SpectorError):
-                return is_ahead(unpack_header(raw, where=row.path, uuid=self.uuid), row)
-        return False
-
-    def _refuse(self, found: dict[str, Any], row: SegmentRow, hint: str, *, lasting: bool) -> None:
+    def refuse(self, found: dict[str, Any], row: SegmentRow, hint: str, *, lasting: bool) -> None:
+        """Raise when a header's fields are not what the catalog says, see `differences`."""
         for name, value in self.differences(found, row, lasting=lasting):
             raise PartitionCorruptError(
                 f"{row.path}: {name} is {found[name]}, but the catalog says {value}", hint=hint
@@ -427,12 +397,30 @@ class Segment:
 
     def was_met_later(self) -> bool:
         """True when the header first read is of a later commit than the row is by now."""
-        return self._header.is_later(self.glanced, self.row)
+        if self.glanced != self._header.pack(self.row):
+            with contextlib.suppress(SpectorError):
+                found = unpack_header(self.glanced, where=self.where, uuid=self._header.uuid)
+                return is_ahead(found, self.row)
+        return False
 
     def refuse_other(self, *, later: bool) -> None:
-        """Raise when the header is sound, but of another file or (``later``) of a later commit."""
+        """Raise when the header is whole, but of another file or (``later``) of a later commit."""
         raw = self.file().read_at(0, PARTITION_HEADER_BYTES)
-        self._header.refuse_other(raw, self.row, later=later)
+        if raw == self._header.pack(self.row):
+            return
+        try:
+            found = unpack_header(raw, where=self.where, uuid=self._header.uuid)
+        except PartitionCorruptError as error:
+            if "checksum" in error.message:
+                return  # torn, and about to be written again
+            raise
+        if later and is_ahead(found, self.row):
+            raise later_than_catalog(self.where)
+        hint = (
+            "this is another partition's file; move it away and put the right one back, or salvage"
+            " what there is: spector check PATH --repair DEST"
+        )
+        self._header.refuse(found, self.row, hint, lasting=True)
 
     def check_room(self) -> None:
         """Refuse a file that is too short for its records, unless a private copy has them all."""

@@ -319,14 +319,8 @@ _ATTACHMENT: Final = table_named("attachment")
 def put_attachments(db: sqlite3.Connection, attached: Mapping[int, Attached]) -> None:
     """Write what is attached to memories, in place of what was; their entries say how much."""
     make_tables(db, KEYS)
-    put_rows(
-        db,
-        _ATTACHMENT,
-        (
-            {"id": record_id, "form": each.form, "data": each.data}
-            for record_id, each in attached.items()
-        ),
-    )
+    rows = ({"id": n, "form": each.form, "data": each.data} for n, each in attached.items())
+    put_rows(db, _ATTACHMENT, rows)
 
 
 def drop_attachments(db: sqlite3.Connection, ids: Iterable[int]) -> None:

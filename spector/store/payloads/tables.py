@@ -79,7 +79,8 @@ class PayloadTable:
             f"{each.name} {_SQL_TYPES[each.kind]}{'' if each.optional else ' NOT NULL'}"
             for each in self.columns
         ]
-        by_rowid = len(self.key) == 1 and self._column(self.key[0]).kind is int
+        kinds = {each.name: each.kind for each in self.columns}
+        by_rowid = len(self.key) == 1 and kinds[self.key[0]] is int
         out = [
             f"CREATE TABLE {self.name}({', '.join(columns)}, {SEAL} INTEGER NOT NULL,"
             f" PRIMARY KEY ({', '.join(self.key)})){'' if by_rowid else ' WITHOUT ROWID'}"
@@ -164,9 +165,6 @@ class PayloadTable:
         if problem is None and seal != self.seal_of(values):
             problem = "its seal does not match its values"
         return dict(zip(self.names, values, strict=True)), problem
-
-    def _column(self, name: str) -> Column:
-        return next(each for each in self.columns if each.name == name)
 
 
 def _is_object(text: str) -> bool:

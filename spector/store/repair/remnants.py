@@ -302,8 +302,8 @@ class _Merge:
         self._size = _FRAME_HEAD + out.page_bytes
         head = log.read_at(0, _HEAD)
         self._sound, order, salts = read_head(head)
-        found = read_frames(log, head, out.page_bytes, order, salts if self._sound else None)
-        self._heads, self._linked = found.heads, found.linked
+        frames = read_frames(log, head, out.page_bytes, order, salts if self._sound else None)
+        self._heads, self._linked = frames
         if not self._sound and len(self._heads):  # those of most frames
             values, counts = np.unique(self._heads["salts"], return_counts=True)
             salts = int(values[np.argmax(counts)])

@@ -65,17 +65,14 @@ def confine(connection: sqlite3.Connection) -> None:
             configure(number, value)
 
 
-class allow_attach:  # noqa: N801 - used like a function
+@managed
+def attaching(connection: sqlite3.Connection) -> Iterator[None]:
     """Let SQLite attach one file, as a VACUUM does internally."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> None:
-        self._connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 1)
-
-    def __exit__(self, *_: object) -> None:
-        self._connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 1)
+    try:
+        yield
+    finally:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
 
 
 def refuse_foreign_code(
@@ -318,9 +315,7 @@ class typed_sql_errors:  # noqa: N801 - used like a function
     def __enter__(self) -> None:
         return None
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None or isinstance(error, SpectorError):
             return
         if isinstance(error, sqlite3.Error):
@@ -404,9 +399,7 @@ class ConnectionLease(Resource):
             raise
         return self._borrowed
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         borrowed = self._borrowed
         if borrowed is not None:
             if leaves_statements(error):
@@ -446,9 +439,7 @@ class MainConnection:
     def __enter__(self) -> sqlite3.Connection:
         return self._catalog.main
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None:
             if leaves_statements(error):
                 self._catalog.cut_off = True
@@ -467,9 +458,7 @@ class TransactionReads:
     def __enter__(self) -> None:
         self._catalog.pinned.connection = self._catalog.main
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._catalog.pinned.connection = None
 
 
@@ -495,9 +484,7 @@ class SnapshotLease(Resource):
             raise
         return self._connection
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._catalog.pinned.connection = None
         try:
             if self._connection.in_transaction:
@@ -537,10 +524,10 @@ def read_transaction(connection: sqlite3.Connection) -> Iterator[None]:
         roll_back_open(connection)
 
 
-def id_chunks(ids: Sequence[Any], size: int = _CHUNK) -> Iterator[tuple[Any, ...]]:
+def id_chunks(ids: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
     """Slices small enough for one statement's variables, see `pad_ids`."""
-    for start in range(0, len(ids), size):
-        yield pad_ids(ids[start : start + size], size)
+    for start in range(0, len(ids), _CHUNK):
+        yield pad_ids(ids[start : start + _CHUNK])
 
 
 def pad_ids(ids: Sequence[int], most: int = _CHUNK) -> tuple[int, ...]:
@@ -600,7 +587,11 @@ def read_table(
         lost.append(LostTable(table, 0, MAX_ROWID, "the table is gone"))
         return
     if key is None:
-        yield from _read_unkeyed(db, table, names, lost)
+        try:
+            for row in db.execute(f"SELECT * FROM {table}"):
+                yield dict(zip(names, row, strict=True))
+        except UNREADABLE as error:
+            lost.append(LostTable(table, 0, MAX_ROWID, reason_of(error)))
         return
     low = 0
     while low <= MAX_ROWID:
@@ -636,12 +627,12 @@ def _next_readable(db: sqlite3.Connection, table: str, key: str, behind: int) ->
         high = min(behind + step, last)
         if high <= low:
             return MAX_ROWID + 1
-        if _readable(db, table, key, high):
+        if _first(db, table, key, high) is not None:
             break
         low, step = high, 2 * step
     while high - low > 1:
         middle = (low + high) // 2
-        if _readable(db, table, key, middle):
+        if _first(db, table, key, middle) is not None:
             high = middle
         else:
             low = middle
@@ -673,10 +664,6 @@ def _last_key(db: sqlite3.Connection, table: str, key: str) -> int:
     return found if isinstance(found, int) else -1
 
 
-def _readable(db: sqlite3.Connection, table: str, key: str, low: int) -> bool:
-    return _first(db, table, key, low) is not None
-
-
 def _first(db: sqlite3.Connection, table: str, key: str, low: int) -> tuple[Any, ...] | None:
     """The key and the columns of the first row from ``low`` on; None if it cannot be read.
 
@@ -691,13 +678,3 @@ def _first(db: sqlite3.Connection, table: str, key: str, low: int) -> tuple[Any,
         reason_of(error)
         return None
     return found if found and isinstance(found[0], int) and found[0] >= low else None
-
-
-def _read_unkeyed(
-    db: sqlite3.Connection, table: str, names: Sequence[str], lost: list[LostTable]
-) -> Iterator[dict[str, Any]]:
-    try:
-        for row in db.execute(f"SELECT * FROM {table}"):
-            yield dict(zip(names, row, strict=True))
-    except UNREADABLE as error:
-        lost.append(LostTable(table, 0, MAX_ROWID, reason_of(error)))

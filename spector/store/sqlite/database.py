@@ -22,7 +22,7 @@ from spector.store.sqlite.connections import (
     ConnectionLease,
     MainConnection,
     SnapshotLease,
-    allow_attach,
+    attaching,
     configure,
     connect_into,
     end_statements,
@@ -120,7 +120,7 @@ def vacuum(database: Database) -> tuple[int, int, int]:
         size = _pragma(database, "page_size")
         spill = "FILE" if pages > _VACUUM_PAGES_IN_MEMORY else "MEMORY"
         database.main.execute(f"PRAGMA temp_store={spill}")
-        with allow_attach(database.main):
+        with attaching(database.main):
             database.main.execute("VACUUM")
         database.main.execute("PRAGMA temp_store=MEMORY")
         return pages * size, free * size, _pragma(database, "page_count") * size
@@ -444,6 +444,16 @@ class Database(Sole):
                 connection = self._connect(readonly=True)
         self._lent[id(connection)] = holder
         return connection
+
+    @managed
+    def beside_snapshots(self) -> Iterator[sqlite3.Connection]:
+        """A connection to the latest commit, whatever moment this thread's snapshot shows."""
+        with typed_sql_errors(self.path):
+            connection = self.borrow(object())
+            try:
+                yield connection
+            finally:
+                self.give_back(connection)
 
     def give_back(self, connection: sqlite3.Connection) -> None:
         """Return a connection to the pool, unless it is in a transaction, which holds the log."""

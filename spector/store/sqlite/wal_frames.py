@@ -40,14 +40,9 @@ class Broken:
     commits: int
 
 
-@dataclass(frozen=True, slots=True)
-class Frames:
-    """The heads of all frames, and which checksums continue the frame before."""
-
-    #: (n,) of the type ``_FRAME``
-    heads: NDArray[np.void]
-    #: (n,) whether the checksum continues that of the frame before it, or of the log's head
-    linked: NDArray[np.bool_]
+#: heads, (n,) of the type ``_FRAME``; and (n,) whether the checksum of each continues that of the
+#: frame before it, or of the log's head
+Frames = tuple[NDArray[np.void], NDArray[np.bool_]]
 
 
 def salts_of(file: File) -> str:
@@ -91,7 +86,7 @@ def _look(
 ) -> Broken | None:
     sound, byte_order, salts = read_head(head)
     frames = read_frames(file, head, page_bytes, byte_order, salts if sound else None)
-    heads, linked = frames.heads, frames.linked
+    heads, linked = frames
     if not len(heads):
         return None
     fit = heads["page"] != 0
@@ -118,8 +113,8 @@ def _look(
 
 def _copied(file: File, frames: Frames, page_bytes: int, database: File) -> int:
     """How many frames a log without a head begins with, if the database has all their pages."""
-    heads = frames.heads
-    row = frames.linked & (heads["salts"] == heads["salts"][0])
+    heads, linked = frames
+    row = linked & (heads["salts"] == heads["salts"][0])
     row[0] = True  # it follows the head, which is gone
     count = len(row) if row.all() else int(np.argmin(row))
     ends = np.flatnonzero(heads["size_after"][:count])
@@ -208,8 +203,7 @@ def read_frames(file: File, head: bytes, page_bytes: int, order: str, salts: int
         before[0] = np.frombuffer(head[24:32], dtype=">u4") if len(head) == _HEAD else 0
         before[1:] = heads["sums"][:-1]
     power = _weights((8 + page_bytes) // 8)[1]
-    linked = (before @ power + added == heads["sums"]).all(axis=1)
-    return Frames(heads, linked)
+    return heads, (before @ power + added == heads["sums"]).all(axis=1)
 
 
 def _added(data: NDArray[np.uint8], order: str, weights: _Words) -> _Words:
