@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from spector.providers.minilm import make_session, read_weights, run_session, verified
 from spector.providers.wordpiece import CLS_ID, SEP_ID, UNK_ID, WordPiece
 
-CHANGE_MODEL_SHA256: Final = "07d9d2b2b33de7db1ebc92ceec331b3806157635b1211618a685dc45870a94bf"
+CHANGE_MODEL_SHA256: Final = "d007ca1a875524a905f68970c9bd25f7e600e0859ae4bab3975a5867ec3db7f4"
 _PATH: Final = Path(__file__).parent / "data" / "changes.onnx"
 _HINT: Final = "reinstall spector: pip install --force-reinstall spector-memory"
 _CUES: Final = "reinstall onnxruntime, or set ObserveConfig(order_by='cues')"

@@ -231,8 +231,8 @@ def stated(record: MemoryRecord, said: str) -> Statement:
 #: share of common English words that each of two texts must have, and both on average; 96 % of
 #: the pairs of hands have it, and hardly one of another language
 _ENGLISH: Final = (0.05, 0.2)
-#: log-odds added to those of the model, which was trained with two wrong pairs for each pair
-_PRIOR: Final = 1.32
+#: log-odds added to those of the model, whose bar was chosen on the lists of development
+_PRIOR: Final = 0.6
 #: log-odds of what is as good as impossible
 _LEAST: Final = -50.0
 
