@@ -163,9 +163,13 @@ _NO_CLOSERS: Final = words_of.STOPS - words_of.PREPOSITIONS - _CLOSERS
 
 
 def objects_at(
-    words: Sequence[Word], at: int, frame: VerbFrame, group: Group, text: str
+    words: Sequence[Word], at: int, who: Slot, frame: VerbFrame, group: Group, text: str
 ) -> Iterator[Draft]:
-    """The objects that begin at a word, at most three that "and" and commas join."""
+    """The objects that begin at a word, at most three that "and" and commas join.
+
+    Args:
+        who: the subject of the verb, as a slot of the frame's predicate.
+    """
     negated = at < len(words) and words[at].text == "no"
     phrase = quote_at(words, at + negated) or phrase_at(words, at + negated)
     if phrase is None or phrase.owner == 2 or not _is_closed(words, phrase.end):
@@ -176,7 +180,7 @@ def objects_at(
         and all(word.capital for word in words[phrase.first + 1 : phrase.end])
     ):  # "my friends Ida and Jon"
         phrase = phrase._replace(start=phrase.first + 1, first=phrase.first + 1, owner=0)
-    slot = _slot_object(words, phrase, frame, text)
+    slot = _slot_object(words, phrase, who, frame, text)
     if slot is not None:
         yield slot
         return
@@ -190,22 +194,16 @@ def objects_at(
     if not phrases:
         return
     after = phrases[-1].end + (phrase.article == '"')
-    renamed = _as_slot(words, phrase, frame, after, text)
+    renamed = _as_slot(words, phrase, who, after, text)
     if renamed is not None:
         yield renamed
         return
-    who = _of_subject(frame.predicate)
     for each in phrases[:_MOST]:
         made = draft_of(
             words, (each.first, each.end), who, text, f"en:{group.verb}", after=after, by_form=False
         )
         made.polarity, made.listed = not negated, len(phrases) > 1
         yield made
-
-
-def _of_subject(predicate: str) -> Slot:
-    """A slot of the subject of a verb, which is not read yet."""
-    return Slot(0, "", predicate, True, (0, 0))
 
 
 _NARROWS: Final = frozenset("of about from who whom whose whoever that which what".split())
@@ -305,7 +303,7 @@ def _goes_on(word: Word) -> bool:
 
 
 def _slot_object(
-    words: Sequence[Word], phrase: Phrase, frame: VerbFrame, text: str
+    words: Sequence[Word], phrase: Phrase, who: Slot, frame: VerbFrame, text: str
 ) -> Draft | None:
     """ "uses port 8443", "has a capacity of 5 GB": the object is a slot with its value."""
     if frame.kind not in ("used", "had", "thing", "slot") or phrase.owner:
@@ -326,20 +324,22 @@ def _slot_object(
             and words[begin].text[:1].isdigit() | (words[begin].text[:1] == "v")
         ):
             value = begin, phrase.end
-            return draft_of(words, value, _of_subject(predicate), text, "en:slot-object")
+            of = who._replace(predicate=predicate)
+            return draft_of(words, value, of, text, "en:slot-object")
     if frame.predicate == "listens_on" and nouns[0].isdigit():
         value = phrase.first, phrase.first + 1
-        return draft_of(words, value, _of_subject("port"), text, "en:slot-object")
+        return draft_of(words, value, who._replace(predicate="port"), text, "en:slot-object")
     if nouns[-1] != "diet" or nouns[0] not in DIETS:
         return None
     value = phrase.first, phrase.end - 1
-    made = draft_of(words, value, _of_subject("diet"), text, "en:slot-object", after=phrase.end)
+    of = who._replace(predicate="diet")
+    made = draft_of(words, value, of, text, "en:slot-object", after=phrase.end)
     made.changed |= frame.changes
     return made
 
 
 def _as_slot(
-    words: Sequence[Word], phrase: Phrase, frame: VerbFrame, after: int, text: str
+    words: Sequence[Word], phrase: Phrase, who: Slot, after: int, text: str
 ) -> Draft | None:
     """ "uses SQLite as its database": a value, and the slot that it has."""
     if after + 1 >= len(words) or words[after].text not in ("as", "for"):
@@ -360,12 +360,11 @@ def _as_slot(
     known = predicate in SLOTS
     if (words[after].text == "for" and not known) or (not own and not known):
         return None
-    if (words[after].text == "for" and frame.predicate not in _CHOICES) or not may_have(
+    if (words[after].text == "for" and who.predicate not in _CHOICES) or not may_have(
         words, phrase, predicate, text
     ):
         return None  # "an offer for the house"
     if modifiers:
         predicate = f"{modifiers.replace(' ', '_')}_{predicate}"
-    return draft_of(
-        words, (phrase.first, phrase.end), _of_subject(predicate), text, "en:as-slot", after=end
-    )
+    of = who._replace(predicate=predicate)
+    return draft_of(words, (phrase.first, phrase.end), of, text, "en:as-slot", after=end)
