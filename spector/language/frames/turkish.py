@@ -209,13 +209,6 @@ _KIN_OF_OTHERS: Final = frozenset(
     form for noun in _WORDS["kin"] for person, form in possessed(_spaced(noun)) if person == 3
 )
 _ROLES: Final = frozenset(map(plain, _WORDS["roles"]))
-#: participle and noun -> predicate
-_RELATIVES: Final = {
-    (participle, noun): predicate
-    for predicate, (participles, nouns) in _TABLE["relatives"].items()
-    for participle in participles.split()
-    for noun in nouns.split()
-}
 _ADVERBS, _PRONOUNS = _WORDS["adverbs"], _WORDS["pronouns"]
 
 
@@ -359,7 +352,7 @@ _FREE: Final = frozenset("colour language status diet marital_status".split())
 
 def _slot_of(part: list[Word], text: str) -> Draft | None:
     """ "[S'nin] N-i X": a noun with a possessive, then its value."""
-    if (named := _favourite(part, text) or _relative(part, text)) is not None:
+    if (named := _favourite(part, text)) is not None:
         return named
     for at in range(min(len(part) - 1, 6)):
         for count in (2, 1):
@@ -369,16 +362,6 @@ def _slot_of(part: list[Word], text: str) -> Draft | None:
                 if found is not None:
                     return _valued(part, at, at + count, found, text)
     return None
-
-
-def _relative(part: list[Word], text: str) -> Draft | None:
-    """ "oturduğum şehir X": a slot that a relative clause names."""
-    at = _behind_adverbs(part)
-    pair = tuple(each.text for each in part[at : at + 2])
-    if len(part) <= at + 2 or pair not in _RELATIVES:
-        return None
-    who = Subject(1, "", (part[at].start, part[at].stop), at + 2)
-    return _with_value(part, at + 2, who, _RELATIVES[pair], "works_at", text)
 
 
 def _valued(
@@ -546,23 +529,12 @@ def _of_all(
 
 
 def _slot_before(part: Sequence[Word], form: Form, text: str) -> Draft | None:
-    """A slot whose value a verb gives: "8080 portunda çalışıyor", "veritabanı olarak X kullan"."""
+    """A slot whose value a verb gives: "veritabanı olarak X kullan", "en çok griyi severim"."""
     if form.modality != "asserted" or not form.polarity:
         return None
     if form.stem in ("sev", "beğen") and form.person == 1:
         return _best_of_all(part, text)
     end = len(part) - 1
-    if form.stem in ("çalış", "kullan") and end >= 3:
-        noun, value = part[end - 1], part[end - 2]
-        cases: tuple[Case, ...] = ("loc", "acc")
-        stems = filter(None, (strip_case(noun.raw, noun.suffix, case) for case in cases))
-        slot = next(filter(None, (_NOUNS.get(plain(stem)) for stem in stems)), None)
-        first = _behind_adverbs(part)
-        if slot and slot[0] == 3 and value.text[:1].isdigit() and 0 < end - 2 - first <= 3:
-            span = (part[first].start, part[end - 3].stop)
-            return _of_thing(
-                Subject(0, text[slice(*span)], span, 0), slot[1], value, part[end].stop
-            )
     if form.stem == "kullan" and end >= 3 and part[end - 2].text == "olarak":
         return _used_as(part, end)
     return None
@@ -583,11 +555,8 @@ def _used_as(part: Sequence[Word], end: int) -> Draft | None:
         stem = strip_case(place.raw, place.suffix, "loc")
         if stem is not None and place.text not in _ADVERBS:
             who = Subject(0, stem, (place.start, place.end), 0)
-    return _of_thing(who, predicate, value, part[end].stop)
-
-
-def _of_thing(who: Subject, predicate: str, value: Word, stop: int) -> Draft:
-    return _draft(who, predicate, value.raw, (value.start, value.end), stop, "tr:slot-object")
+    place = (value.start, value.end)
+    return _draft(who, predicate, value.raw, place, part[end].stop, "tr:slot-object")
 
 
 # Sentences: how they are meant, their clauses, and the verbs of home, work and diet.

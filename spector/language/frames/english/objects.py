@@ -18,6 +18,7 @@ from spector.language.frames.english.slots import (
     DIETS,
     KINDS,
     Slot,
+    Value,
     may_have,
     slot_at,
     value_at,
@@ -79,37 +80,34 @@ def window_of(words: Sequence[Word], text: str) -> str | None:
 
 def draft_of(
     words: Sequence[Word],
-    value: tuple[int, int],
+    value: Value,
     who: Slot,
     text: str,
     frame: str,
     *,
     group: Group | None = None,
-    after: int | None = None,
     by_form: bool = True,
 ) -> Draft:
     """The statement that words are the value of a slot.
 
     Args:
-        value: the first word of it, and the one behind it. after: where what follows it begins.
         group: the verb group that says so. by_form: the sentence has the form of a slot.
     """
-    first, end = value
-    place = (words[first].start, words[end - 1].end)
-    changed, added, replaced = trailing(words, end if after is None else after, text)
+    place = (words[value.first].start, words[value.end - 1].end)
+    changed, added, replaced = trailing(words, value.after or value.end, text)
     return Draft(
         who.owner,
         who.subject,
         who.predicate,
-        text_of(words, first, end, text),
+        text_of(words, value.first, value.end, text),
         who.span,
         place,
         (min(who.span[0], place[0]), max(who.span[1], place[1])),
         polarity=group is None or group.polarity,
         tense="present" if group is None else group.tense,
         replaced=replaced,
-        changed=changed or (group is not None and group.changed),
-        added=added or (group is not None and group.added),
+        changed=changed or value.changed or (group is not None and group.changed),
+        added=added or value.added or (group is not None and group.added),
         window=window_of(words, text),
         by_form=by_form,
         frame=frame,
@@ -147,7 +145,7 @@ def renewed(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
     value = value_at(words, at + 1, slot, text)
     if value is None:
         return
-    made = draft_of(words, (value.first, value.end), slot, text, "en:renewed")
+    made = draft_of(words, value, slot, text, "en:renewed")
     made.replaced, made.changed, made.added = replaced, True, False
     yield made
 
@@ -199,9 +197,8 @@ def objects_at(
         yield renamed
         return
     for each in phrases[:_MOST]:
-        made = draft_of(
-            words, (each.first, each.end), who, text, f"en:{group.verb}", after=after, by_form=False
-        )
+        value = Value(each.first, each.end, after)
+        made = draft_of(words, value, who, text, f"en:{group.verb}", by_form=False)
         made.polarity, made.listed = not negated, len(phrases) > 1
         yield made
 
@@ -323,17 +320,17 @@ def _slot_object(
             and not modifiers
             and words[begin].text[:1].isdigit() | (words[begin].text[:1] == "v")
         ):
-            value = begin, phrase.end
+            value = Value(begin, phrase.end)
             of = who._replace(predicate=predicate)
             return draft_of(words, value, of, text, "en:slot-object")
     if frame.predicate == "listens_on" and nouns[0].isdigit():
-        value = phrase.first, phrase.first + 1
+        value = Value(phrase.first, phrase.first + 1)
         return draft_of(words, value, who._replace(predicate="port"), text, "en:slot-object")
     if nouns[-1] != "diet" or nouns[0] not in DIETS:
         return None
-    value = phrase.first, phrase.end - 1
+    value = Value(phrase.first, phrase.end - 1, phrase.end)
     of = who._replace(predicate="diet")
-    made = draft_of(words, value, of, text, "en:slot-object", after=phrase.end)
+    made = draft_of(words, value, of, text, "en:slot-object")
     made.changed |= frame.changes
     return made
 
@@ -367,4 +364,4 @@ def _as_slot(
     if modifiers:
         predicate = f"{modifiers.replace(' ', '_')}_{predicate}"
     of = who._replace(predicate=predicate)
-    return draft_of(words, (phrase.first, phrase.end), of, text, "en:as-slot", after=end)
+    return draft_of(words, Value(phrase.first, phrase.end, end), of, text, "en:as-slot")
