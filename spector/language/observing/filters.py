@@ -199,8 +199,6 @@ def keep_scores(
 
 # Whether a text that sounds like a preference states one, or only likes what it speaks of.
 
-#: characters that are read
-
 
 def only_likes(text: str) -> bool:
     """Whether a text that was taken for a preference names no choice, and states nothing.
