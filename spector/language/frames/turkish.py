@@ -209,6 +209,13 @@ _KIN_OF_OTHERS: Final = frozenset(
     form for noun in _WORDS["kin"] for person, form in possessed(_spaced(noun)) if person == 3
 )
 _ROLES: Final = frozenset(map(plain, _WORDS["roles"]))
+#: participle and noun -> predicate
+_RELATIVES: Final = {
+    (participle, noun): predicate
+    for predicate, (participles, nouns) in _TABLE["relatives"].items()
+    for participle in participles.split()
+    for noun in nouns.split()
+}
 _ADVERBS, _PRONOUNS = _WORDS["adverbs"], _WORDS["pronouns"]
 
 
@@ -352,7 +359,7 @@ _FREE: Final = frozenset("colour language status diet marital_status".split())
 
 def _slot_of(part: list[Word], text: str) -> Draft | None:
     """ "[S'nin] N-i X": a noun with a possessive, then its value."""
-    if (named := _favourite(part, text)) is not None:
+    if (named := _favourite(part, text) or _relative(part, text)) is not None:
         return named
     for at in range(min(len(part) - 1, 6)):
         for count in (2, 1):
@@ -362,6 +369,16 @@ def _slot_of(part: list[Word], text: str) -> Draft | None:
                 if found is not None:
                     return _valued(part, at, at + count, found, text)
     return None
+
+
+def _relative(part: list[Word], text: str) -> Draft | None:
+    """ "oturduğum şehir X": a slot that a relative clause names."""
+    at = _behind_adverbs(part)
+    pair = tuple(each.text for each in part[at : at + 2])
+    if len(part) <= at + 2 or pair not in _RELATIVES:
+        return None
+    who = Subject(1, "", (part[at].start, part[at].stop), at + 2)
+    return _with_value(part, at + 2, who, _RELATIVES[pair], "works_at", text)
 
 
 def _valued(
@@ -555,8 +572,8 @@ def _used_as(part: Sequence[Word], end: int) -> Draft | None:
         stem = strip_case(place.raw, place.suffix, "loc")
         if stem is not None and place.text not in _ADVERBS:
             who = Subject(0, stem, (place.start, place.end), 0)
-    place = (value.start, value.end)
-    return _draft(who, predicate, value.raw, place, part[end].stop, "tr:slot-object")
+    span = (value.start, value.end)
+    return _draft(who, predicate, value.raw, span, part[end].stop, "tr:slot-object")
 
 
 # Sentences: how they are meant, their clauses, and the verbs of home, work and diet.
