@@ -546,12 +546,22 @@ def _of_all(
 
 
 def _slot_before(part: Sequence[Word], form: Form, text: str) -> Draft | None:
-    """A slot whose value a verb gives: "veritabanı olarak X kullan", "en çok griyi severim"."""
+    """A slot whose value a verb gives: "8080 portunda çalışıyor", "veritabanı olarak X kullan"."""
     if form.modality != "asserted" or not form.polarity:
         return None
     if form.stem in ("sev", "beğen") and form.person == 1:
         return _best_of_all(part, text)
     end = len(part) - 1
+    if form.stem in ("çalış", "kullan") and end >= 3:
+        noun, value = part[end - 1], part[end - 2]
+        cases: tuple[Case, ...] = ("loc", "acc")
+        stems = filter(None, (strip_case(noun.raw, noun.suffix, case) for case in cases))
+        slot = next(filter(None, (_NOUNS.get(plain(stem)) for stem in stems)), None)
+        first = _behind_adverbs(part)
+        if slot and slot[0] == 3 and value.text[:1].isdigit() and 0 < end - 2 - first <= 3:
+            span = (part[first].start, part[end - 3].stop)
+            who = Subject(0, text[slice(*span)], span, 0)
+            return _of_thing(who, slot[1], value, part[end].stop)
     if form.stem == "kullan" and end >= 3 and part[end - 2].text == "olarak":
         return _used_as(part, end)
     return None
@@ -572,8 +582,11 @@ def _used_as(part: Sequence[Word], end: int) -> Draft | None:
         stem = strip_case(place.raw, place.suffix, "loc")
         if stem is not None and place.text not in _ADVERBS:
             who = Subject(0, stem, (place.start, place.end), 0)
-    span = (value.start, value.end)
-    return _draft(who, predicate, value.raw, span, part[end].stop, "tr:slot-object")
+    return _of_thing(who, predicate, value, part[end].stop)
+
+
+def _of_thing(who: Subject, predicate: str, value: Word, stop: int) -> Draft:
+    return _draft(who, predicate, value.raw, (value.start, value.end), stop, "tr:slot-object")
 
 
 # Sentences: how they are meant, their clauses, and the verbs of home, work and diet.

@@ -54,6 +54,9 @@ def copula(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> I
     person = subject.article in ("i", "we", "you")
     slot = None if person else slot_at(words, subject, text)
     if slot is not None and not is_person(words, subject):
+        at = [word.text for word in words[group.end : group.end + 1]]
+        if slot.predicate == "works_as" and at in (["at"], ["with"]):
+            slot = slot._replace(predicate="works_at")
         value = value_at(words, group.end, slot, text)
         if value is not None and (
             slot.predicate != "is" or slot.known or _is_measure(words, value)
