@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["read_weights"]
-
 
 def read_weights(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[np.float32]]] | None:
     """What a file says of its head, and its weights by name; None when it is not there."""

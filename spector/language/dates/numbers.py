@@ -184,8 +184,6 @@ BEGINNINGS.update({
 
 # Dates in figures: 2023-05-08, 8.5.2023, 5/8/23, 22/04, 20161016.
 
-__all__: list[str] = []
-
 #: year, month and day; a number goes on with another sign
 _ISO: Final = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d|\2\d)")
 _PACKED: Final = re.compile(r"((?:19|20)\d\d)()(\d\d)(\d\d)(?![\w'/:-])")

@@ -32,8 +32,6 @@ from spector.language.dates.period import (  # fmt: skip
     years,
 )
 
-__all__: list[str] = []
-
 Made = Meaning | None
 #: tolerance of "a week ago" in days, either way
 _WEEK_SLACK: Final = 3

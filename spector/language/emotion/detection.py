@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from spector.language.tables import Lexicon, Match, Word, language_of, table_of, words_of
+from spector.language.tables import Match, Word, language_of, lexicon_of, table_of, words_of
 from spector.language.weights import read_weights
 from spector.language.words import plain
 from spector.process import keeps
@@ -72,15 +72,10 @@ def hashed_features(text: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
 
 def dense_features(text: str) -> NDArray[np.float32]:
     """(24,) twice the logarithm of one more than each count of COUNTED."""
-    counts = Counter(each.name for each in _lexicon().matches(words_of(text)))
+    counts = Counter(each.name for each in lexicon_of(_LANGUAGE, "emotion").matches(words_of(text)))
     counts.update(f"sign {name}" for _, name in signs_in(text))
     counts["?"] = text.count("?")
     return np.array([2.0 * np.log1p(counts[each]) for each in COUNTED], np.float32)
-
-
-@lru_cache(maxsize=1)
-def _lexicon() -> Lexicon:
-    return Lexicon(table_of(_LANGUAGE, "emotion").words)
 
 
 def _bucket(piece: str) -> int:
@@ -197,24 +192,6 @@ _HAS_WORD: Final = re.compile(r"[^\W_]")
 _MOST_EVIDENCE: Final = 12
 
 
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    lexicon: Lexicon
-    urgent: tuple[re.Pattern[str], ...]
-    negated: tuple[re.Pattern[str], ...]
-    #: endings of verbs, which no acronym has
-    inflected: tuple[re.Pattern[str], ...]
-
-
-@lru_cache(maxsize=16)
-def _rules(language: str) -> _Rules:
-    table = table_of(language, "emotion")
-    patterns = table.patterns
-    return _Rules(
-        Lexicon(table.words), patterns["urgent"], patterns["negated"], patterns["inflected"]
-    )
-
-
 def emotion_in(
     text: str,
     *,
@@ -256,15 +233,15 @@ def _by_words(text: str, language: str, exclamation: float) -> tuple[Emotion, fr
     The messages of a batch are looked at again with their vectors.
     """
     words = words_of(text)
-    rules = _rules(language)
+    patterns = table_of(language, "emotion").patterns
     meant: list[Match] = []
     turned: set[int] = set()
-    found = list(rules.lexicon.matches(words))
+    found = list(lexicon_of(language, "emotion").matches(words))
     before = [each.start for each in found if each.name == _BEFORE]
     behind = [each.start for each in found if each.name == "negators_behind"]
     for each in found:
         if not each.name.startswith("negators"):
-            if _is_negated(each, words, before, behind, rules.negated):
+            if _is_negated(each, words, before, behind, patterns["negated"]):
                 turned.add(len(meant))
             meant.append(each)
     signs = signs_in(text)
@@ -277,7 +254,7 @@ def _by_words(text: str, language: str, exclamation: float) -> tuple[Emotion, fr
     others |= {name for at, name in enumerate(names) if at not in turned}
     return Emotion(
         _valence(meant, turned, signs),
-        _arousal(text, words, meant, turned, rules, exclamation),
+        _arousal(text, words, meant, turned, patterns, exclamation),
         _category(meant, turned, signs),
         _evidence(words, meant, signs),
     ), frozenset(denied - others)
@@ -321,13 +298,13 @@ def _valence(meant: Sequence[Match], turned: set[int], signs: Sequence[tuple[str
 
 def _arousal(
     text: str, words: Sequence[Word], meant: Sequence[Match], turned: set[int],
-    rules: _Rules, exclamation: float,
+    patterns: Mapping[str, Sequence[re.Pattern[str]]], exclamation: float,
 ) -> float:  # fmt: skip
     counts = Counter(each.name for at, each in enumerate(meant) if at not in turned)
     folded = plain(text)
-    hurried = counts["urgent"] + sum(bool(pattern.search(folded)) for pattern in rules.urgent)
+    hurried = counts["urgent"] + sum(bool(pattern.search(folded)) for pattern in patterns["urgent"])
     total = (
-        _CAPITALS * _is_shouted(words, meant, rules.inflected)
+        _CAPITALS * _is_shouted(words, meant, patterns["inflected"])
         + _URGENT * min(hurried, _MOST)
         + _PROFANITY * (counts["profanity"] > 0)
         + _STRONG * min(counts["strong"], _MOST)
@@ -340,7 +317,11 @@ def _arousal(
 def _is_shouted(
     words: Sequence[Word], meant: Sequence[Match], inflected: Iterable[re.Pattern[str]]
 ) -> bool:
-    """Whether several words are in capitals, or among others one that is no acronym."""
+    """Whether several words are in capitals, or among others one that is no acronym.
+
+    Args:
+        inflected: endings of verbs, which no acronym has.
+    """
     shouted = {
         at
         for at, each in enumerate(words)

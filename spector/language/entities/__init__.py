@@ -20,23 +20,3 @@ from spector.language.entities.rules import (
     rule_mentions,
 )
 from spector.language.entities.words import affix_buckets, shape_features, split_words
-
-__all__ = [
-    "LEAST",
-    "MOST_WORDS",
-    "EntityHead",
-    "Mention",
-    "Seen",
-    "Whole",
-    "WordVectors",
-    "affix_buckets",
-    "entities_of",
-    "is_first_name",
-    "load_head",
-    "parts_of",
-    "person_mentions",
-    "rule_mentions",
-    "seen_in",
-    "shape_features",
-    "split_words",
-]

@@ -19,17 +19,6 @@ from spector.language.entities.rules import (
 from spector.language.entities.words import Word, split_words
 from spector.language.words import is_turkish, plain
 
-__all__ = [
-    "LEAST",
-    "MOST_WORDS",
-    "Seen",
-    "Whole",
-    "WordVectors",
-    "entities_of",
-    "parts_of",
-    "seen_in",
-]
-
 #: probability from which the head is believed: .88 of what it finds in messages of others is right
 LEAST: Final = 0.6
 #: words of a text that heads see, and at once

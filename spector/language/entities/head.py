@@ -25,8 +25,6 @@ from spector.language.entities.words import (
 )
 from spector.language.weights import read_weights
 
-__all__ = ["EntityHead", "Span", "load_head", "word_features"]
-
 _PATH: Final = Path(__file__).parent / "data" / "heads.npz"
 #: places of the words whose vectors, and whose shapes, a word is judged by: its own, those around
 _VECTORS_OF: Final = (0, -1, 1)

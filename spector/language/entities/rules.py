@@ -20,8 +20,6 @@ from spector.process import keeps
 
 _WORDS: Final = word_lists("entities")
 
-__all__ = ["Mention", "is_first_name", "person_mentions", "rule_mentions", "speaker_mentions"]
-
 
 class Mention(NamedTuple):
     """A name in a text: what it names, where it stands, and which rule found it."""

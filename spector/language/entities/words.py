@@ -12,16 +12,6 @@ from numpy.typing import NDArray
 
 from spector.process import keeps
 
-__all__ = [
-    "AFFIXES",
-    "SHAPES",
-    "Word",
-    "affix_buckets",
-    "affix_features",
-    "shape_features",
-    "split_words",
-]
-
 #: a mention, a hashtag, an address, a word with inner marks, a clitic, any other sign
 _WORD: Final = re.compile(
     r"https?://\S+|[@#]\w+|(?<=\w)['’]\w+|\w+(?:[-&.]\w+)*|[^\w\s]", re.UNICODE

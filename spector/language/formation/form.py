@@ -10,7 +10,7 @@ from datetime import date, tzinfo
 from typing import Final, NamedTuple
 
 from spector.clock import from_ms, local_of_ms
-from spector.language.dates import DateExpression, Moment, dates_in, moments_in, reads_turkish
+from spector.language.dates import DateExpression, dates_in, moments_in, reads_turkish
 from spector.language.formation.references import Referents
 from spector.language.formation.splitting import Unit, units_of
 from spector.language.statements import is_invisible, own_words, quotations
@@ -169,11 +169,26 @@ def form(
     )
     is_quoting = own != text  # a quotation belongs to the sentences around it: all are one
     units = (Unit(0, len(text)),) if is_quoting else units_of(own, dates, turkish=turkish)
-    made = assembled(
-        own, units, dates=dates, moments=moments, references=references, now_ms=now_ms,
-        timezone=timezone, annotate=annotate,
-    )  # fmt: skip
-    return tuple(_quoting(each, text) for each in made) if is_quoting else made
+    opening = _opening(own, dates, units)
+    made = []
+    for unit in units:
+        inside = tuple(each for each in dates if unit.start <= each.start < unit.end)
+        meant = tuple(each for each in references if unit.start <= each.start < unit.end)
+        carried = opening.get(unit)
+        shown = _insertions(own, unit, inside, meant, carried) if annotate else []
+        if annotate:
+            shown += [
+                Insertion(each.end - unit.start, each.iso, "date")
+                for each in moments
+                if unit.start <= each.start and each.end <= unit.end
+            ]
+        said = own[unit.start : unit.end]
+        whole, notes = annotated(said, shown)
+        named = (*inside, *([carried] if carried is not None else ()))
+        plan = any(each.starts > today for each in named)
+        one = Formed(whole, said, notes, meant, unit.start, unit.end, plan, named, unit.subject)
+        made.append(_quoting(one, text) if is_quoting else one)
+    return tuple(made)
 
 
 def _quoting(whole: Formed, text: str) -> Formed:
@@ -186,42 +201,6 @@ def _quoting(whole: Formed, text: str) -> Formed:
         start, end = each.start + moved, each.end + moved
         shown = shown[:start] + text[each.start : each.end] + shown[end:]
     return replace(whole, text=shown, said=text)
-
-
-def assembled(
-    text: str,
-    units: Sequence[Unit],
-    *,
-    dates: Sequence[DateExpression],
-    moments: Sequence[Moment],
-    references: Sequence[Reference],
-    now_ms: int,
-    timezone: tzinfo,
-    annotate: bool,
-) -> tuple[Formed, ...]:
-    """Units of a message with the notes that belong to them."""
-    today = local_day(now_ms, timezone)
-    opening = _opening(text, dates, units)
-    made = []
-    for unit in units:
-        inside = tuple(each for each in dates if unit.start <= each.start < unit.end)
-        meant = tuple(each for each in references if unit.start <= each.start < unit.end)
-        carried = opening.get(unit)
-        shown = _insertions(text, unit, inside, meant, carried) if annotate else []
-        if annotate:
-            shown += [
-                Insertion(each.end - unit.start, each.iso, "date")
-                for each in moments
-                if unit.start <= each.start and each.end <= unit.end
-            ]
-        said = text[unit.start : unit.end]
-        whole, notes = annotated(said, shown)
-        named = (*inside, *([carried] if carried is not None else ()))
-        plan = any(each.starts > today for each in named)
-        made.append(
-            Formed(whole, said, notes, meant, unit.start, unit.end, plan, named, unit.subject)
-        )
-    return tuple(made)
 
 
 def local_day(now_ms: int, timezone: tzinfo) -> date:

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from spector.language.entities import rule_mentions
-from spector.language.formation.verbs import is_english_verb
 from spector.language.tables import grammar_table, patterns_of, word_lists
+from spector.language.verbs import is_english_verb
 from spector.language.words import plain
 from spector.process import keeps
 

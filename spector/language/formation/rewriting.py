@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from spector.language.formation.verbs import is_english_verb
 from spector.language.tables import patterns_of, word_lists
+from spector.language.verbs import is_english_verb, regular_forms
 from spector.language.words import plain
 
 _WORDS: Final = word_lists("rewriting")
@@ -118,8 +118,4 @@ def _third(verb: str) -> str | None:
         return None
     if _RE["past"].fullmatch(verb) or verb in _WORDS["irregular_past"]:
         return verb
-    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
-        return verb[:-1] + "ies"
-    if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
-        return verb + "es"
-    return verb + "s"
+    return regular_forms(verb)[0]

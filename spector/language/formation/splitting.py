@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from spector.language.dates import DateExpression
 from spector.language.entities import rule_mentions
-from spector.language.formation.verbs import is_english_verb
 from spector.language.tables import patterns_of, word_lists
+from spector.language.verbs import is_english_verb
 from spector.language.words import plain, within
 
 _WORDS: Final = word_lists("splitting")

@@ -66,7 +66,7 @@ def _amount(kind: str, found: re.Match[str]) -> Amount:
         if found["many"] and form.replace(".", "", 1).isdigit():
             form = f"{float(form) * _TABLE['multipliers'][found['many']]:g}"
         return Amount(kind, form, _unit_of(found["sign"] or found["unit"] or ""), start, end)
-    if kind == "phone":
+    if kind in ("phone", "place"):
         word = "".join(filter(str.isdigit, word))
     elif kind == "day":
         word = next(each for each in _STEMS if word.startswith(each))
@@ -74,8 +74,6 @@ def _amount(kind: str, found: re.Match[str]) -> Amount:
         word = _hour(word)
     elif kind in ("date", "month"):
         word = _date(word)
-    elif kind == "place":
-        word = "".join(filter(str.isdigit, word))
     return Amount(kind, word, "", start, end)
 
 

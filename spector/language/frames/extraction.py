@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import date
-from typing import Final, TypedDict
+from typing import Final
 
 from spector.clock import from_ms
 from spector.language.dates import DateExpression, Period, dates_in
@@ -273,11 +273,6 @@ def meets(one: tuple[int, int], other: tuple[int, int]) -> bool:
 _ONCE: Final = frozenset("born_in born_on died_in died_on founded_in built_in".split())
 
 
-class _Limits(TypedDict):
-    limit: str
-    common: bool
-
-
 #: statements of one sentence at most
 _MOST: Final = 3
 #: words of an object at most
@@ -335,9 +330,8 @@ def extract(
                 seen.add(key)
                 value = normal_value(made.object, reference_time=reference_time)
                 window = made.window or _recurring(draft, sentence, text) or _past(made, text)
-                kept.append(
-                    replace(made, value=value, window=window, **_limits(made, sentence, text))
-                )
+                limit, common = _limits(made, sentence, text)
+                kept.append(replace(made, value=value, window=window, limit=limit, common=common))
         out += kept
     return tuple(out)
 
@@ -449,7 +443,7 @@ def _past(made: Statement, text: str) -> str | None:
     return past_time(text[made.object_span[1] :])
 
 
-def _limits(made: Statement, sentence: Sentence, text: str) -> _Limits:
+def _limits(made: Statement, sentence: Sentence, text: str) -> tuple[str, bool]:
     """What a statement is limited to, and whether its value is no name."""
     first, last = made.object_span
     before, value = text[sentence.start : first], text[first:last]
@@ -466,7 +460,7 @@ def _limits(made: Statement, sentence: Sentence, text: str) -> _Limits:
     # Turkish has no article, and a capital for each name
     is_bare = made.frame.startswith("tr") and made.predicate in NAMED and text != text.lower()
     is_common = is_bare and value.split()[-1][:1].islower()
-    return {"limit": limit, "common": is_common or is_common_noun(value, before)}
+    return limit, is_common or is_common_noun(value, before)
 
 
 def _recurring(draft: Draft, sentence: Sentence, text: str) -> str | None:

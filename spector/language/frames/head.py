@@ -25,8 +25,6 @@ from spector.language.frames.english import (
 )
 from spector.language.weights import read_weights
 
-__all__ = ["StatementHead", "Triple", "load_statement_head"]
-
 _PATH: Final = Path(__file__).parent / "data" / "head.npz"
 #: of weights and data together
 VERSION: Final = 1

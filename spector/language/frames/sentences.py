@@ -147,6 +147,7 @@ class Word(NamedTuple):
         text: folded, apostrophes straight. raw: as it is written.
         start, end: where it stands in the whole text.
         kind: ``word``, ``number``, ``mail``, ``link``, ``suffix`` (behind an apostrophe), ``sign``.
+        suffix, stop: in Turkish, what stands behind its apostrophe, folded, and where both end.
     """
 
     text: str
@@ -154,10 +155,17 @@ class Word(NamedTuple):
     start: int
     end: int
     kind: str
+    suffix: str = ""
+    stop: int = 0
 
     @property
     def capital(self) -> bool:
         return self.raw[:1].isupper()
+
+    @property
+    def is_name(self) -> bool:
+        """Whether a bare word has a capital."""
+        return self.capital and not self.suffix
 
 
 class Sentence(NamedTuple):

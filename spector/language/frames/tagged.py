@@ -30,8 +30,6 @@ from spector.language.statements import own_words
 from spector.language.tables import word_lists
 from spector.language.words import plain
 
-__all__ = ["BY_HEAD", "Tagged", "tagged_statements"]
-
 #: the frame of what the head finds: it files facts, and orders or hides nothing
 BY_HEAD: Final = "head"
 #: probability from which the head is believed: .8 of what it files of unseen hands is what they say

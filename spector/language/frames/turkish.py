@@ -222,32 +222,6 @@ _ADVERBS, _PRONOUNS = _WORDS["adverbs"], _WORDS["pronouns"]
 # Words of a sentence with their apostrophe suffixes, its clauses, and its subject.
 
 
-class Noun(NamedTuple):
-    """A word with what stands behind its apostrophe.
-
-    Attributes:
-        text: folded, without the suffix. raw: as written. suffix: folded, "" for none.
-        start, end: of the word without its suffix. stop: of both.
-    """
-
-    text: str
-    raw: str
-    suffix: str
-    start: int
-    end: int
-    stop: int
-    kind: str
-
-    @property
-    def capital(self) -> bool:
-        return self.raw[:1].isupper()
-
-    @property
-    def is_name(self) -> bool:
-        """Whether a bare word has a capital."""
-        return self.capital and not self.suffix
-
-
 class Subject(NamedTuple):
     """Whose a clause is: person 1 or 0, a name, where it stands, and where what follows begins."""
 
@@ -275,19 +249,19 @@ def is_english_sentence(sentence: Sentence) -> bool:
     return any(word.text in _WORDS["english"] for word in sentence.words)
 
 
-def _nouns_of(words: Sequence[Word]) -> list[Noun]:
-    out: list[Noun] = []
+def _nouns_of(words: Sequence[Word]) -> list[Word]:
+    out: list[Word] = []
     for word in words:
         if word.kind == "suffix" and out and out[-1].stop == word.start:
             out[-1] = out[-1]._replace(suffix=word.text[1:], stop=word.end)
         else:
-            out.append(Noun(word.text, word.raw, "", word.start, word.end, word.end, word.kind))
+            out.append(word._replace(stop=word.end))
     return out
 
 
-def _clauses(nouns: Sequence[Noun]) -> Iterator[list[Noun]]:
+def _clauses(nouns: Sequence[Word]) -> Iterator[list[Word]]:
     """The parts of a sentence between signs and conjunctions."""
-    part: list[Noun] = []
+    part: list[Word] = []
     for noun in nouns:
         if (noun.kind == "sign" and noun.text not in "'%\"“”") or (
             noun.text in _WORDS["conjunctions"] and not noun.suffix
@@ -299,13 +273,13 @@ def _clauses(nouns: Sequence[Noun]) -> Iterator[list[Noun]]:
     yield part
 
 
-def _behind_adverbs(part: Sequence[Noun], at: int = 0) -> int:
+def _behind_adverbs(part: Sequence[Word], at: int = 0) -> int:
     while at < len(part) and part[at].text in _ADVERBS:
         at += 1
     return at
 
 
-def _subject_of(part: Sequence[Noun], text: str) -> Subject | None:
+def _subject_of(part: Sequence[Word], text: str) -> Subject | None:
     """The subject that a clause of the third person begins with; None where none is sure."""
     at = _behind_adverbs(part)
     for count in (2, 1):
@@ -326,7 +300,7 @@ def _subject_of(part: Sequence[Noun], text: str) -> Subject | None:
     return None
 
 
-def _has_case(noun: Noun) -> bool:
+def _has_case(noun: Word) -> bool:
     """Whether a word is in or from a place, and so no subject: "Ankarada"."""
     return any(strip_case(noun.raw, "", case) is not None for case in _ADVERBIAL)
 
@@ -334,14 +308,14 @@ def _has_case(noun: Noun) -> bool:
 _ADVERBIAL: Final[tuple[Case, ...]] = ("loc", "abl")
 
 
-def _trimmed(part: Sequence[Noun], first: int, end: int, last: str, text: str) -> str:
+def _trimmed(part: Sequence[Word], first: int, end: int, last: str, text: str) -> str:
     """The words from ``first`` to ``end``, the last one as ``last``."""
     if end - first > 1:
         return " ".join(text[part[first].start : part[end - 2].stop].split()) + " " + last
     return last
 
 
-def _owner_before(part: Sequence[Noun], at: int, text: str) -> Subject | None:
+def _owner_before(part: Sequence[Word], at: int, text: str) -> Subject | None:
     """The owner of "S'nin" before an index, its ``after`` being where it begins; None for none."""
     if at < 1:
         return None
@@ -383,7 +357,7 @@ _FINITE: Final = tuple(_WORDS["finite"])
 _FREE: Final = frozenset("colour language status diet marital_status".split())
 
 
-def _slot_of(part: list[Noun], text: str) -> Draft | None:
+def _slot_of(part: list[Word], text: str) -> Draft | None:
     """ "[S'nin] N-i X": a noun with a possessive, then its value."""
     if (named := _favourite(part, text) or _relative(part, text)) is not None:
         return named
@@ -397,7 +371,7 @@ def _slot_of(part: list[Noun], text: str) -> Draft | None:
     return None
 
 
-def _relative(part: list[Noun], text: str) -> Draft | None:
+def _relative(part: list[Word], text: str) -> Draft | None:
     """ "oturduğum şehir X": a slot that a relative clause names."""
     at = _behind_adverbs(part)
     pair = tuple(each.text for each in part[at : at + 2])
@@ -408,7 +382,7 @@ def _relative(part: list[Noun], text: str) -> Draft | None:
 
 
 def _valued(
-    part: list[Noun], at: int, begin: int, found: tuple[int, str, str], text: str
+    part: list[Word], at: int, begin: int, found: tuple[int, str, str], text: str
 ) -> Draft | None:
     person, predicate, noun = found
     first, modifier = at, ""
@@ -442,7 +416,7 @@ def _valued(
     return _with_value(part, begin, who, predicate, known, text)
 
 
-def _is_bare(thing: Sequence[Noun]) -> bool:
+def _is_bare(thing: Sequence[Word]) -> bool:
     """Whether one or two words name a thing before its slot: "API sürümü", "wifi şifresi"."""
     return 1 <= len(thing) <= 2 and not any(
         noun.suffix
@@ -455,7 +429,7 @@ def _is_bare(thing: Sequence[Noun]) -> bool:
 
 
 def _with_value(
-    part: list[Noun], begin: int, who: Subject, predicate: str, checked: str, text: str
+    part: list[Word], begin: int, who: Subject, predicate: str, checked: str, text: str
 ) -> Draft | None:
     last, end = part[-1], len(part)
     if checked == "works_as" and last.capital and strip_case(last.raw, last.suffix, "loc"):
@@ -489,7 +463,7 @@ def _with_value(
     return made
 
 
-def _suits(value: Sequence[Noun], text: str, predicate: str) -> bool:
+def _suits(value: Sequence[Word], text: str, predicate: str) -> bool:
     """Whether words may be the value of a slot."""
     last = value[-1]
     if any(noun.suffix for noun in value[:-1]) or last.suffix not in _BEHIND_VALUE:
@@ -517,7 +491,7 @@ def _suits(value: Sequence[Noun], text: str, predicate: str) -> bool:
     return last.capital or digits
 
 
-def _favourite(part: list[Noun], text: str) -> Draft | None:
+def _favourite(part: list[Word], text: str) -> Draft | None:
     """ "en sevdiğim renk X", "X en sevdiğim renk(tir)", "favori rengim X"."""
     at = next(
         (
@@ -551,7 +525,7 @@ def _favourite(part: list[Noun], text: str) -> Draft | None:
     return _of_all(value, value[-1].raw, who, predicate, part[-1].stop, text)
 
 
-def _best_of_all(part: Sequence[Noun], text: str) -> Draft | None:
+def _best_of_all(part: Sequence[Word], text: str) -> Draft | None:
     """ "Renklerden en çok maviyi severim": the favourite of a kind."""
     words = [noun.text for noun in part]
     at = next((n for n in range(1, len(part) - 2) if words[n : n + 2] == ["en", "cok"]), 0)
@@ -565,13 +539,13 @@ def _best_of_all(part: Sequence[Noun], text: str) -> Draft | None:
 
 
 def _of_all(
-    value: Sequence[Noun], last: str, who: Subject, predicate: str, stop: int, text: str
+    value: Sequence[Word], last: str, who: Subject, predicate: str, stop: int, text: str
 ) -> Draft:
     said = _trimmed(value, 0, len(value), last, text)
     return _draft(who, predicate, said, (value[0].start, value[-1].end), stop, "tr:favourite")
 
 
-def _slot_before(part: Sequence[Noun], form: Form, text: str) -> Draft | None:
+def _slot_before(part: Sequence[Word], form: Form, text: str) -> Draft | None:
     """A slot whose value a verb gives: "8080 portunda çalışıyor", "veritabanı olarak X kullan"."""
     if form.modality != "asserted" or not form.polarity:
         return None
@@ -586,15 +560,14 @@ def _slot_before(part: Sequence[Noun], form: Form, text: str) -> Draft | None:
         first = _behind_adverbs(part)
         if slot and slot[0] == 3 and value.text[:1].isdigit() and 0 < end - 2 - first <= 3:
             span = (part[first].start, part[end - 3].stop)
-            return _of_thing(
-                Subject(0, text[slice(*span)], span, 0), slot[1], value, part[end].stop
-            )
+            who = Subject(0, text[slice(*span)], span, 0)
+            return _of_thing(who, slot[1], value, part[end].stop)
     if form.stem == "kullan" and end >= 3 and part[end - 2].text == "olarak":
         return _used_as(part, end)
     return None
 
 
-def _used_as(part: Sequence[Noun], end: int) -> Draft | None:
+def _used_as(part: Sequence[Word], end: int) -> Draft | None:
     """ "Projede veritabanı olarak X kullanıyoruz": X is the database of the project."""
     value, noun = part[end - 1], part[end - 3]
     if value.suffix or not (value.capital or value.text[:1].isdigit()):
@@ -612,7 +585,7 @@ def _used_as(part: Sequence[Noun], end: int) -> Draft | None:
     return _of_thing(who, predicate, value, part[end].stop)
 
 
-def _of_thing(who: Subject, predicate: str, value: Noun, stop: int) -> Draft:
+def _of_thing(who: Subject, predicate: str, value: Word, stop: int) -> Draft:
     return _draft(who, predicate, value.raw, (value.start, value.end), stop, "tr:slot-object")
 
 
@@ -651,7 +624,7 @@ def turkish_drafts(sentence: Sentence, text: str) -> Iterator[Draft]:
             )
 
 
-def _modality(sentence: Sentence, nouns: Sequence[Noun]) -> Modality:
+def _modality(sentence: Sentence, nouns: Sequence[Word]) -> Modality:
     words = {noun.text for noun in nouns}
     if sentence.asks or not words.isdisjoint(_WORDS["questions"]):
         return "asked"
@@ -662,7 +635,7 @@ def _modality(sentence: Sentence, nouns: Sequence[Noun]) -> Modality:
     return "asserted" if words.isdisjoint(_WORDS["hedges"]) else "hedged"
 
 
-def _clause(part: list[Noun], text: str, before: Subject | None) -> Draft | None:
+def _clause(part: list[Word], text: str, before: Subject | None) -> Draft | None:
     """The statement of one clause.
 
     Args:
@@ -686,7 +659,7 @@ def _clause(part: list[Noun], text: str, before: Subject | None) -> Draft | None
     return None if subject is None else _of_verb(part, form, subject, text)
 
 
-def _nominal(part: Sequence[Noun], text: str) -> Draft | None:
+def _nominal(part: Sequence[Word], text: str) -> Draft | None:
     """The statement of a clause that ends in no verb with a frame."""
     body, changed = list(part), False
     negated = body[-1].text in ("degil", "degilim", "degildir")
@@ -701,7 +674,7 @@ def _nominal(part: Sequence[Noun], text: str) -> Draft | None:
     return made
 
 
-def _of_verb(part: list[Noun], form: Form, subject: Subject, text: str) -> Draft | None:
+def _of_verb(part: list[Word], form: Form, subject: Subject, text: str) -> Draft | None:
     """Where someone lives or works, and as what: "Kars'ta yaşıyorum", "aşçı olarak çalışıyorum"."""
     if form.stem not in _WORDS["slot_verbs"]:
         return None
@@ -731,8 +704,8 @@ def _of_verb(part: list[Noun], form: Form, subject: Subject, text: str) -> Draft
 
 
 def _object(
-    part: list[Noun], floor: int, end: int, form: Form, text: str
-) -> tuple[str, str, int, Noun] | None:
+    part: list[Word], floor: int, end: int, form: Form, text: str
+) -> tuple[str, str, int, Word] | None:
     """(predicate, value, first word, last word) of what stands before a verb; None for none."""
     if end <= floor:
         return None
@@ -769,8 +742,8 @@ _AT_HOME: Final = frozenset("evde iste burada surada orada".split())
 
 
 def _role(
-    part: Sequence[Noun], end: int, floor: int, text: str
-) -> tuple[str, str, int, Noun] | None:
+    part: Sequence[Word], end: int, floor: int, text: str
+) -> tuple[str, str, int, Word] | None:
     """ "yazılım mühendisi olarak": an occupation of one or two words."""
     noun, first = part[end - 1], end - 1
     if noun.suffix or noun.text not in _ROLES:

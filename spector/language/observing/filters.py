@@ -13,7 +13,14 @@ from spector.language.entities import rule_mentions
 from spector.language.frames import extract
 from spector.language.observing.head import head_for
 from spector.language.observing.injection import is_injection, is_system_content
-from spector.language.observing.sentences import Part, Rules, parts_of, rules_of, tells_of_change
+from spector.language.observing.sentences import (
+    Part,
+    Rules,
+    matches,
+    parts_of,
+    rules_of,
+    tells_of_change,
+)
 from spector.language.statements import (
     ASSISTANTS,
     find_instruction,
@@ -70,11 +77,6 @@ def content_of(said: str, written: str, rules: Rules, found: Iterable[Match] | N
             empty.update(range(each.start, each.end))
         more += each.name == "temporal"
     return max(0, len(words) - len(empty) + more - len(_RE["addressed"].findall(written)))
-
-
-def matches(said: str, rules: Rules, name: str) -> bool:
-    """Whether a folded sentence fits a list of patterns."""
-    return any(each.search(said) for each in rules.patterns[name])
 
 
 # The class of a message: rule, correction, preference, decision, plan, entity, fact or other.
@@ -196,8 +198,6 @@ def keep_scores(
 
 
 # Whether a text that sounds like a preference states one, or only likes what it speaks of.
-
-#: characters that are read
 
 
 def only_likes(text: str) -> bool:

@@ -16,6 +16,7 @@ from spector.language.tables import (
     language_of,
     languages,
     languages_applied,
+    lexicon_of,
     patterns_of,
     table_of,
     words_of,
@@ -49,7 +50,7 @@ def rules_of(language: str) -> Rules:
     words = {
         name: frozenset(plain(each) for each in entries) for name, entries in table.words.items()
     }
-    return Rules(words, Lexicon(table.words), table.patterns)
+    return Rules(words, lexicon_of(language, "observing"), table.patterns)
 
 
 @lru_cache(maxsize=16)
@@ -148,8 +149,8 @@ def _part(text: str, start: int, rules: Rules) -> Part:
     folded = " ".join(plain(text).split()).strip(" \"'“”*_-•")
     if not need_gate(text).needed:
         return Part(text, folded, start, "idle", "")
-    kept = not folded.endswith("?") and _matches(folded, rules, "keep")
-    kept = kept or _matches(folded, rules, "reminder")
+    kept = not folded.endswith("?") and matches(folded, rules, "keep")
+    kept = kept or matches(folded, rules, "reminder")
     lasts = not kept and _is_about_answers(text)
     if kept or lasts or _is_lasting(folded, rules):
         return Part(text, folded, start, "says", folded, lasts, kept)
@@ -167,7 +168,7 @@ def _is_lasting(folded: str, rules: Rules) -> bool:
     """A rule for later: "always ...", which is an order of another kind."""
     if folded.endswith("?"):
         return False
-    return _matches(folded, rules, "lasting") or _matches(folded, rules, "rule")
+    return matches(folded, rules, "lasting") or matches(folded, rules, "rule")
 
 
 def _is_about_answers(text: str) -> bool:
@@ -182,12 +183,12 @@ def _asks(folded: str, rules: Rules) -> bool:
     return (
         len(folded.split()) <= _MOST_WORDS_UNMARKED
         and "," not in folded
-        and (_matches(folded, rules, "asks"))
+        and (matches(folded, rules, "asks"))
     )
 
 
 def _orders(text: str, folded: str, rules: Rules) -> bool:
-    if _matches(folded, rules, "request") or _PLEADS.search(folded):
+    if matches(folded, rules, "request") or _PLEADS.search(folded):
         return True
     if folded.endswith("?") or _NAMED.match(text):
         return False
@@ -219,7 +220,7 @@ def _stated_before(folded: str, rules: Rules) -> str:
     for n, clause in enumerate(clauses):
         words = _WORD.findall(clause)
         is_aside = 0 < n < len(clauses) - 1 and words[:1] and words[0] in rules.words["relatives"]
-        if not is_aside and (_matches(clause, rules, "asks") or _orders(clause, clause, rules)):
+        if not is_aside and (matches(clause, rules, "asks") or _orders(clause, clause, rules)):
             is_asked = True
         elif not clause.rstrip().endswith("?"):
             if not is_asked:
@@ -239,7 +240,8 @@ def _stated_before(folded: str, rules: Rules) -> str:
     return " ".join(said) if is_asked or not folded.endswith("?") else ""
 
 
-def _matches(folded: str, rules: Rules, name: str) -> bool:
+def matches(folded: str, rules: Rules, name: str) -> bool:
+    """Whether a folded sentence fits a list of patterns."""
     return any(each.search(folded) for each in rules.patterns[name])
 
 

@@ -23,4 +23,4 @@ from spector.language.tables.files import (
     territories,
     word_lists,
 )
-from spector.language.tables.lexicon import Lexicon, Match, Word, words_of
+from spector.language.tables.lexicon import Lexicon, Match, Word, lexicon_of, words_of

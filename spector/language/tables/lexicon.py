@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
+from spector.language.tables.files import table_of
 from spector.language.words import compose, plain
 from spector.process import KEEPERS
 
@@ -136,6 +138,12 @@ class Lexicon:
                 self._openings.clear()
             self._openings[text] = made
         return made
+
+
+@lru_cache(maxsize=32)
+def lexicon_of(language: str, part: str) -> Lexicon:
+    """The lists of a part in a language, made ready once."""
+    return Lexicon(table_of(language, part).words)
 
 
 def _entries_at(

@@ -54,17 +54,14 @@ def copula(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> I
     person = subject.article in ("i", "we", "you")
     slot = None if person else slot_at(words, subject, text)
     if slot is not None and not is_person(words, subject):
-        if (
-            slot.predicate == "works_as"
-            and group.end < len(words)
-            and (words[group.end].text in ("at", "with"))
-        ):
+        at = [word.text for word in words[group.end : group.end + 1]]
+        if slot.predicate == "works_as" and at in (["at"], ["with"]):
             slot = slot._replace(predicate="works_at")
         value = value_at(words, group.end, slot, text)
         if value is not None and (
             slot.predicate != "is" or slot.known or _is_measure(words, value)
         ):
-            yield _slot_draft(words, slot, value, group, text, "en:slot")
+            yield draft_of(words, value, slot, text, "en:slot", group=group)
             return
     turned = reversed_slot(words, subject, group, text)
     if turned is not None:
@@ -90,17 +87,6 @@ def _is_measure(words: Sequence[Word], value: Value) -> bool:
     )
 
 
-def _slot_draft(
-    words: Sequence[Word], slot: Slot, value: Value, group: Group, text: str, frame: str
-) -> Draft:
-    made = draft_of(
-        words, (value.first, value.end), slot, text, frame, group=group, after=value.after
-    )
-    made.changed |= value.changed
-    made.added |= value.added
-    return made
-
-
 def reversed_slot(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> Draft | None:
     """ "X is my N", "X is the N of S", "X is where I live": the value stands before the slot."""
     at = group.end
@@ -108,8 +94,8 @@ def reversed_slot(words: Sequence[Word], subject: Phrase, group: Group, text: st
         return None
 
     def made(slot: Slot, after: int) -> Draft:
-        value = subject.first, subject.end
-        return draft_of(words, value, slot, text, "en:reversed", group=group, after=after)
+        value = Value(subject.first, subject.end, after)
+        return draft_of(words, value, slot, text, "en:reversed", group=group)
 
     rest = [word.text for word in words[at : at + 3]]
     if rest[:1] == ["where"] and rest[1:] in (["i", "live"], ["we", "live"]):
@@ -166,7 +152,7 @@ def _person(
 
     def made(predicate: str, first: int, end: int, frame: str) -> Draft:
         who = Slot(subject.owner, name, predicate, True, before)
-        return draft_of(words, (first, end), who, text, frame, group=group, by_form=False)
+        return draft_of(words, Value(first, end), who, text, frame, group=group, by_form=False)
 
     if at >= len(words):
         return
@@ -269,9 +255,8 @@ def _thing(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> I
         slot = slot._replace(predicate="deadline")
         value = value_at(words, at, slot, text)
         if value is not None:
-            yield _slot_draft(
-                words, slot._replace(predicate="scheduled_for"), value, group, text, "en:scheduled"
-            )
+            slot = slot._replace(predicate="scheduled_for")
+            yield draft_of(words, value, slot, text, "en:scheduled", group=group)
         return
     elif rest[0] in ("in", "located", "based"):
         slot = slot._replace(predicate="located_in")
@@ -287,7 +272,7 @@ def _thing(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> I
         return
     value = value_at(words, at, slot, text)
     if value is not None:
-        yield _slot_draft(words, slot, value, group, text, "en:thing")
+        yield draft_of(words, value, slot, text, "en:thing", group=group)
 
 
 def _closes(words: Sequence[Word], at: int, *, loose: bool = False) -> bool:

@@ -22,6 +22,7 @@ from spector.language.frames.english.phrases import (
 )
 from spector.language.frames.english.slots import (
     MARITAL,
+    Slot,
     is_named,
     is_person,
     subject_name,
@@ -319,7 +320,8 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
         if begins is None:
             continue
         at, old = begins
-        made = list(objects_at(words, at, frame, group, text))
+        who = Slot(subject.owner, name, frame.predicate, True, span)
+        made = list(objects_at(words, at, who, frame, group, text))
         if frame.predicate == "has" and _is_ahead(words):
             group = group._replace(modality="planned")
         for each in made:
@@ -327,15 +329,11 @@ def _frames(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
             yield replace(
                 each,
                 modality=stricter(each.modality, group.modality),
-                owner=subject.owner,
-                subject=name,
-                subject_span=span,
                 polarity=polarity,
                 tense="present" if frame.changes else group.tense,
                 changed=each.changed or group.changed or frame.changes,
                 added=each.added or group.added,
                 replaced=each.replaced or old,
-                span=(words[subject.start].start, each.object_span[1]),
             )
         if made:
             return

@@ -18,6 +18,7 @@ from spector.language.frames.english.slots import (
     DIETS,
     KINDS,
     Slot,
+    Value,
     may_have,
     slot_at,
     value_at,
@@ -79,37 +80,34 @@ def window_of(words: Sequence[Word], text: str) -> str | None:
 
 def draft_of(
     words: Sequence[Word],
-    value: tuple[int, int],
+    value: Value,
     who: Slot,
     text: str,
     frame: str,
     *,
     group: Group | None = None,
-    after: int | None = None,
     by_form: bool = True,
 ) -> Draft:
     """The statement that words are the value of a slot.
 
     Args:
-        value: the first word of it, and the one behind it. after: where what follows it begins.
         group: the verb group that says so. by_form: the sentence has the form of a slot.
     """
-    first, end = value
-    place = (words[first].start, words[end - 1].end)
-    changed, added, replaced = trailing(words, end if after is None else after, text)
+    place = (words[value.first].start, words[value.end - 1].end)
+    changed, added, replaced = trailing(words, value.after or value.end, text)
     return Draft(
         who.owner,
         who.subject,
         who.predicate,
-        text_of(words, first, end, text),
+        text_of(words, value.first, value.end, text),
         who.span,
         place,
         (min(who.span[0], place[0]), max(who.span[1], place[1])),
         polarity=group is None or group.polarity,
         tense="present" if group is None else group.tense,
         replaced=replaced,
-        changed=changed or (group is not None and group.changed),
-        added=added or (group is not None and group.added),
+        changed=changed or value.changed or (group is not None and group.changed),
+        added=added or value.added or (group is not None and group.added),
         window=window_of(words, text),
         by_form=by_form,
         frame=frame,
@@ -147,7 +145,7 @@ def renewed(words: Sequence[Word], subject: Phrase, group: Group, text: str) -> 
     value = value_at(words, at + 1, slot, text)
     if value is None:
         return
-    made = draft_of(words, (value.first, value.end), slot, text, "en:renewed")
+    made = draft_of(words, value, slot, text, "en:renewed")
     made.replaced, made.changed, made.added = replaced, True, False
     yield made
 
@@ -163,9 +161,13 @@ _NO_CLOSERS: Final = words_of.STOPS - words_of.PREPOSITIONS - _CLOSERS
 
 
 def objects_at(
-    words: Sequence[Word], at: int, frame: VerbFrame, group: Group, text: str
+    words: Sequence[Word], at: int, who: Slot, frame: VerbFrame, group: Group, text: str
 ) -> Iterator[Draft]:
-    """The objects that begin at a word, at most three that "and" and commas join."""
+    """The objects that begin at a word, at most three that "and" and commas join.
+
+    Args:
+        who: the subject of the verb, as a slot of the frame's predicate.
+    """
     negated = at < len(words) and words[at].text == "no"
     phrase = quote_at(words, at + negated) or phrase_at(words, at + negated)
     if phrase is None or phrase.owner == 2 or not _is_closed(words, phrase.end):
@@ -176,7 +178,7 @@ def objects_at(
         and all(word.capital for word in words[phrase.first + 1 : phrase.end])
     ):  # "my friends Ida and Jon"
         phrase = phrase._replace(start=phrase.first + 1, first=phrase.first + 1, owner=0)
-    slot = _slot_object(words, phrase, frame, text)
+    slot = _slot_object(words, phrase, who, frame, text)
     if slot is not None:
         yield slot
         return
@@ -190,22 +192,15 @@ def objects_at(
     if not phrases:
         return
     after = phrases[-1].end + (phrase.article == '"')
-    renamed = _as_slot(words, phrase, frame, after, text)
+    renamed = _as_slot(words, phrase, who, after, text)
     if renamed is not None:
         yield renamed
         return
-    who = _of_subject(frame.predicate)
     for each in phrases[:_MOST]:
-        made = draft_of(
-            words, (each.first, each.end), who, text, f"en:{group.verb}", after=after, by_form=False
-        )
+        value = Value(each.first, each.end, after)
+        made = draft_of(words, value, who, text, f"en:{group.verb}", by_form=False)
         made.polarity, made.listed = not negated, len(phrases) > 1
         yield made
-
-
-def _of_subject(predicate: str) -> Slot:
-    """A slot of the subject of a verb, which is not read yet."""
-    return Slot(0, "", predicate, True, (0, 0))
 
 
 _NARROWS: Final = frozenset("of about from who whom whose whoever that which what".split())
@@ -305,7 +300,7 @@ def _goes_on(word: Word) -> bool:
 
 
 def _slot_object(
-    words: Sequence[Word], phrase: Phrase, frame: VerbFrame, text: str
+    words: Sequence[Word], phrase: Phrase, who: Slot, frame: VerbFrame, text: str
 ) -> Draft | None:
     """ "uses port 8443", "has a capacity of 5 GB": the object is a slot with its value."""
     if frame.kind not in ("used", "had", "thing", "slot") or phrase.owner:
@@ -325,21 +320,23 @@ def _slot_object(
             and not modifiers
             and words[begin].text[:1].isdigit() | (words[begin].text[:1] == "v")
         ):
-            value = begin, phrase.end
-            return draft_of(words, value, _of_subject(predicate), text, "en:slot-object")
+            value = Value(begin, phrase.end)
+            of = who._replace(predicate=predicate)
+            return draft_of(words, value, of, text, "en:slot-object")
     if frame.predicate == "listens_on" and nouns[0].isdigit():
-        value = phrase.first, phrase.first + 1
-        return draft_of(words, value, _of_subject("port"), text, "en:slot-object")
+        value = Value(phrase.first, phrase.first + 1)
+        return draft_of(words, value, who._replace(predicate="port"), text, "en:slot-object")
     if nouns[-1] != "diet" or nouns[0] not in DIETS:
         return None
-    value = phrase.first, phrase.end - 1
-    made = draft_of(words, value, _of_subject("diet"), text, "en:slot-object", after=phrase.end)
+    value = Value(phrase.first, phrase.end - 1, phrase.end)
+    of = who._replace(predicate="diet")
+    made = draft_of(words, value, of, text, "en:slot-object")
     made.changed |= frame.changes
     return made
 
 
 def _as_slot(
-    words: Sequence[Word], phrase: Phrase, frame: VerbFrame, after: int, text: str
+    words: Sequence[Word], phrase: Phrase, who: Slot, after: int, text: str
 ) -> Draft | None:
     """ "uses SQLite as its database": a value, and the slot that it has."""
     if after + 1 >= len(words) or words[after].text not in ("as", "for"):
@@ -360,12 +357,11 @@ def _as_slot(
     known = predicate in SLOTS
     if (words[after].text == "for" and not known) or (not own and not known):
         return None
-    if (words[after].text == "for" and frame.predicate not in _CHOICES) or not may_have(
+    if (words[after].text == "for" and who.predicate not in _CHOICES) or not may_have(
         words, phrase, predicate, text
     ):
         return None  # "an offer for the house"
     if modifiers:
         predicate = f"{modifiers.replace(' ', '_')}_{predicate}"
-    return draft_of(
-        words, (phrase.first, phrase.end), _of_subject(predicate), text, "en:as-slot", after=end
-    )
+    of = who._replace(predicate=predicate)
+    return draft_of(words, Value(phrase.first, phrase.end, end), of, text, "en:as-slot")

@@ -170,13 +170,13 @@ class Slot(NamedTuple):
 
 
 class Value(NamedTuple):
-    """A value: words ``first`` to ``end``; ``after`` is what follows it."""
+    """A value: words ``first`` to ``end``; what follows it begins at ``after``, 0 for its end."""
 
     first: int
     end: int
-    after: int
-    changed: bool
-    added: bool
+    after: int = 0
+    changed: bool = False
+    added: bool = False
 
 
 def is_person(words: Sequence[Word], phrase: Phrase) -> bool:

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from spector.language.frames.sentences import Modality, Tense
 from spector.language.tables import grammar_table
+from spector.language.verbs import regular_forms
 
 _TABLE: Final = grammar_table("en", "frames")
 #: closed classes by name
@@ -58,21 +59,14 @@ def _frames() -> dict[str, tuple[VerbFrame, ...]]:
     return out
 
 
-def _regular(verb: str) -> list[str]:
-    if verb.endswith("e"):
-        return [f"{verb}s", f"{verb}d", f"{verb}d", f"{verb[:-1]}ing"]
-    if verb.endswith("y") and verb[-2] not in "aeiou":
-        return [f"{verb[:-1]}ies", f"{verb[:-1]}ied", f"{verb[:-1]}ied", f"{verb}ing"]
-    third = f"{verb}es" if verb.endswith(("s", "sh", "ch", "x", "z", "o")) else f"{verb}s"
-    return [third, f"{verb}ed", f"{verb}ed", f"{verb}ing"]
-
-
 def _forms() -> dict[str, Form]:
     irregular = {row[0]: row[1:] for row in map(str.split, _TABLE["verbs"]["irregular"].split("|"))}
     found: dict[str, dict[str, set[str]]] = {}
     for verb in sorted({*FRAMES, *_TABLE["verbs"]["without_frames"].split()}):
         names = ("base", "third", "past", "participle", "ing")
-        for name, form in zip(names, (verb, *irregular.get(verb, _regular(verb))), strict=True):
+        for name, form in zip(
+            names, (verb, *irregular.get(verb, regular_forms(verb))), strict=True
+        ):
             found.setdefault(form, {}).setdefault(verb, set()).add(name)
     out = {}
     for form, lemmas in found.items():

@@ -11,19 +11,19 @@ _WORDS: Final = word_lists("verbs")
 _ED: Final = re.compile(r"[a-z]{2,}ed")
 
 
-def _forms() -> frozenset[str]:
-    found = set(_WORDS["bases"])
-    for base in _WORDS["bases"]:
-        if base.endswith("y") and base[-2] not in "aeiou":
-            found |= {base[:-1] + "ies", base[:-1] + "ied"}
-        elif base.endswith(("s", "sh", "ch", "x", "z", "o")):
-            found |= {base + "es", base + "ed"}
-        else:
-            found |= {base + "s", base + ("d" if base.endswith("e") else "ed")}
-    return frozenset(found)
+def regular_forms(verb: str) -> list[str]:
+    """The third person, past, participle and -ing of a verb that follows the rules."""
+    if verb.endswith("e"):
+        return [f"{verb}s", f"{verb}d", f"{verb}d", f"{verb[:-1]}ing"]
+    if verb.endswith("y") and verb[-2] not in "aeiou":
+        return [f"{verb[:-1]}ies", f"{verb[:-1]}ied", f"{verb[:-1]}ied", f"{verb}ing"]
+    third = f"{verb}es" if verb.endswith(("s", "sh", "ch", "x", "z", "o")) else f"{verb}s"
+    return [third, f"{verb}ed", f"{verb}ed", f"{verb}ing"]
 
 
-_FORMS: Final = _forms()
+_FORMS: Final = frozenset(
+    form for base in _WORDS["bases"] for form in (base, *regular_forms(base)[:2])
+)
 
 
 def is_english_verb(word: str, *, subject: bool) -> bool:
