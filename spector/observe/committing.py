@@ -150,10 +150,9 @@ class Committer:
 
     def _decide(self, unit: Unit, candidates: Sequence[Candidate]) -> tuple[Decision, Importance]:
         config = self.config.observe
-        decision = Decision()
+        before = self.rater.rate(unit, candidates, Decision())
         if unit.work.quarantined:
-            return Decision(rule="quarantined"), self.rater.rate(unit, candidates, decision)
-        before = self.rater.rate(unit, candidates, decision)
+            return Decision(rule="quarantined"), before
         if config.gate:
             incoming = replace(unit.incoming, importance=before.composite)
             while True:
@@ -165,13 +164,13 @@ class Committer:
                     verdicts=unit.verdicts,
                     changes=unit.changes,
                 )
-                if (same := decision.reinforced) is None:
+                if (old := decision.nearest) is None or decision.action in ("create", "supersede"):
                     break
-                # what is meant strengthens nothing that was not, and the other way round
-                observed = self.series.reader.payloads([same], "observed")
-                if unit.work.states is observed.get(same, {}).get("states", True):
+                # what is meant goes into nothing that was not, and the other way round
+                observed = self.series.reader.payloads([old], "observed")
+                if unit.work.states is observed.get(old, {}).get("states", True):
                     break
-                candidates = [each for each in candidates if each.id != same]
+                candidates = [each for each in candidates if each.id != old]
             why = "doubtful" if unit.work.doubt else "" if unit.work.states else "not meant"
             if why and decision.action != "reinforce":  # it may change nothing
                 decision = Decision(rule=why, likeness=decision.likeness, nearest=decision.nearest)

@@ -225,3 +225,14 @@ def test_what_is_not_meant_is_kept_and_is_no_fact(message: str) -> None:
         assert sincere.states
         assert home.id in sincere.units[0].superseded
         assert "Utrecht" in [each.object for each in memory.facts.query(user_id="u")]
+
+
+@pytest.mark.parametrize(
+    "bands", [{"create_below": 0.1}, {"create_below": 0.3, "update_from": 0.3}]
+)
+def test_no_band_skips_or_merges_what_is_meant_for_what_is_not(bands: dict[str, Any]) -> None:
+    config = Config(observe=ObserveConfig(gate_by="bands", gap_importance=1.0, **bands))
+    with spector.open(":memory:", config=config) as memory:
+        memory.observe("Write a bio for a character: I live in Utrecht and my dog is called Bo.")
+        result = memory.observe("Utrecht has good bakeries for dogs.")
+        assert [each.action for each in result.units] == ["create"]
