@@ -28,7 +28,10 @@ from spector import NotCopyableError
 from spector.cli.main import main
 from spector.errors import InvalidInputError, StoreError, StoreExistsError, StoreNotFoundError
 from tests.api.helpers import own_vectors, texts, vector
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 CUE = [1.0, 0.0, 0.0, 0.0]
 
@@ -150,23 +153,7 @@ def test_a_folder_of_stores_names_them(folder: Path, verb: str) -> None:
     assert not (folder.parent / "new").exists()
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["stats"],
-        ["check"],
-        ["export"],
-        ["recall", "tea"],
-        ["remember", "tea"],
-        ["inspect"],
-        ["backup", "new"],
-        ["restore", "new"],
-        ["check", "--repair", "new"],
-        ["compact"],
-        ["reembed", "--embedder", "default"],
-    ],
-    ids=" ".join,
-)
+@cases("command", ids=" ".join)
 def test_every_command_names_them(
     folder: Path,
     command: list[str],

@@ -17,7 +17,10 @@ import pytest
 
 import spector
 from spector.clock import ManualClock
+from tests.cases import Cases
 from tests.cli.conftest import Run
+
+cases = Cases(__file__)
 
 Ids = dict[str, int]
 
@@ -108,23 +111,7 @@ def test_stored_before_is_about_when_it_was_told_not_when_it_happened(
     assert "Told late of 1999" not in texts(mind)
 
 
-@pytest.mark.parametrize(
-    "argv",
-    [
-        [],
-        ["--user", ""],
-        ["--tag", ""],
-        ["--where", "{}"],
-        ["--before", "soon"],
-        ["--before", "2020-01-01T00:00"],
-        ["7", "--tag", "work"],
-        ["7", "--before", "2020-01-01"],
-        ["--tag", "work", "--verify"],
-        ["--tag", "work", "--skip-protected"],
-        ["7", "--include-protected", "--skip-protected"],
-    ],
-    ids=" ".join,
-)
+@cases("argv", ids=" ".join)
 def test_what_does_not_say_what_to_forget_forgets_nothing(
     run: Run, mind: Path, argv: list[str]
 ) -> None:

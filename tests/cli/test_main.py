@@ -24,7 +24,10 @@ from spector.errors import (
     StoreNotFoundError,
     UnknownRecordError,
 )
+from tests.cases import Cases
 from tests.cli.conftest import Run
+
+cases = Cases(__file__)
 
 VERBS = tuple(
     (
@@ -90,22 +93,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"spector {__version__}\n"
 
 
-@pytest.mark.parametrize(
-    "argv",
-    [
-        [],
-        ["dream"],
-        ["recall"],
-        ["recall", "p", "x", "-k", "0"],
-        ["recall", "p", "x", "-k", "a"],
-        ["remember", "p", "x", "--importance", "1.5"],
-        ["remember", "p", "x", "--valence", "nan"],
-        ["recall", "p", "x", "--where", "[1]"],
-        ["recall", "p", "x", "--where", "{"],
-        ["forget", "p", "first"],
-        ["compact", "p", "--threshold", "2"],
-    ],
-)
+@cases("argv")
 def test_wrong_usage_exits_2_with_a_hint(
     argv: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,31 +104,7 @@ def test_wrong_usage_exits_2_with_a_hint(
     assert "hint: see spector" in captured.err
 
 
-@pytest.mark.parametrize(
-    ("argv", "expected"),
-    [
-        (["remember", "p", "--tag", "x", "words"], {"text": "words", "tag": ["x"]}),
-        (["remember", "--tag", "x", "p", "words", "--user", "u"], {"text": "words", "path": "p"}),
-        (["recall", "p", "--user", "u", "cue"], {"cue": "cue", "user_id": "u"}),
-        (["recall", "p", "-k", "3", "-"], {"cue": "-", "k": 3}),
-        (["recall", "p", "--valence", "-0.5", "0.5", "cue"], {"valence": [-0.5, 0.5]}),
-        (["recall", "p"], {"cue": None}),
-        (["remember", "p", "--pin"], {"text": "-"}),
-        (["remember", "p", "--", "-dash"], {"text": "-dash", "path": "p"}),
-        (["forget", "p", "--purge", "12", "13"], {"ids": [12, 13]}),
-        (["forget", "p", "12", "--purge", "13"], {"ids": [12, 13], "purge": True}),
-        (["forget", "p", "--user", "u"], {"ids": [], "user_id": "u"}),
-        (["update", "p", "7", "--user", "u", "words"], {"id": 7, "text": "words"}),
-        (["update", "p", "--user", "u", "7"], {"id": 7, "text": None}),
-        (["update", "p", "--key", "k", "words"], {"id": "words", "key": "k", "text": None}),
-        (["update", "p", "007", "--key", "k"], {"id": "007", "key": "k"}),
-        (["pin", "p", "--user", "u", "7", "8"], {"ids": [7, 8]}),
-        (["export", "p", "--user", "u", "out"], {"file": "out"}),
-        (["import", "p", "--tag", "x", "a", "b"], {"files": ["a", "b"]}),
-        (["bench", "recall", "--help"], {"arguments": ["--help"]}),
-    ],
-    ids=" ".join,
-)
+@cases("argv", "expected", ids=" ".join)
 def test_options_stand_before_between_and_behind_the_others(
     argv: list[str], expected: dict[str, Any]
 ) -> None:

@@ -147,11 +147,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("verb", CHANGES)
-@pytest.mark.parametrize(
-    "guard",
-    [["--user", "oskar"], ["--user", "lena", "--agent", "desk"], ["--session", "s"]],
-    ids=" ".join,
-)
+@cases("guard", ids=" ".join)
 def test_a_memory_of_another_scope_is_as_unknown_as_one_that_never_was(
     run: Run, mind: Path, verb: str, guard: list[str]
 ) -> None:

@@ -50,21 +50,7 @@ def test_what_stands_for_no_time_is_none_and_is_kept(tmp_path: Path, name: str, 
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(
-    "value",
-    [
-        "soon",
-        "May 3, 2024",
-        "03/05/2024",
-        "2024-02-30T10:00Z",
-        "2024-05-03T24:00:00Z",
-        True,
-        [2024],
-        1e300,
-        {"year": 2024},
-        "Fri, 33 May 2024 10:00:00 GMT",
-    ],
-)
+@cases("value")
 def test_a_time_that_cannot_be_known_refuses_its_file(tmp_path: Path, value: Any) -> None:
     path = lines(tmp_path / "m.jsonl", {"role": "user", "content": "x y", "timestamp": value})
     with pytest.raises(ImportFormatError, match=r"line 1|document"):
@@ -311,30 +297,7 @@ def test_what_is_no_text_is_named(tmp_path: Path, start: bytes, said: str, name:
     assert caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("document", "said"),
-    [
-        (
-            [{"ID": 1, "Timestamp": "2024-01-01 10:00:00", "Contents": "hi", "Attachments": ""}],
-            "Discord's own data package",
-        ),
-        (
-            {"core_memory": [{"label": "human"}], "messages": [{"role": "user", "content": "x"}]},
-            "an agent of Letta",
-        ),
-        ({"agents": [], "blocks": [], "files": []}, "an agent of Letta"),
-        (
-            {
-                "participants": [{"name": "Ann"}],
-                "thread_path": "inbox/ann",
-                "messages": [
-                    {"sender_name": "Ann", "timestamp_ms": 1714730000000, "content": "SelÃ¢m"}
-                ],
-            },
-            "Facebook",
-        ),
-    ],
-)
+@cases("document", "said")
 def test_exports_that_are_known_and_not_read_are_refused_by_name(
     tmp_path: Path, document: Any, said: str
 ) -> None:

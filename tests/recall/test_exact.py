@@ -27,10 +27,7 @@ from tests.fakes import FakeEmbedder
 cases = Cases(__file__)
 
 
-@pytest.mark.parametrize(
-    ("exact", "configured", "expected"),
-    [(False, 3.0, 3.0), (False, 0.0, 0.0), (True, 3.0, 0.0), (True, 0.0, 0.0)],
-)
+@cases("exact", "configured", "expected")
 def test_an_estimate_never_takes_the_place_of_an_exact_answer(
     exact: bool, configured: float, expected: float
 ) -> None:

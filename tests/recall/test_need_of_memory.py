@@ -166,10 +166,7 @@ def test_the_kind_of_a_cue(cue: str, expected: str) -> None:
     assert kind_of(cue) == expected
 
 
-@pytest.mark.parametrize(
-    "cue",
-    ["Would Ann take that option?", "What advice might Ann give?", "Which US cities has Ann seen?"],
-)
+@cases("cue")
 def test_a_question_about_somebody_else_is_no_request(cue: str) -> None:
     assert kind_of(cue) is Kind.FACT
     assert kind_of(cue.replace("Ann", "you")) is Kind.REQUEST or "US" in cue

@@ -263,15 +263,7 @@ def test_in_doubt_both_keep_two() -> None:
                 assert fewest <= len(found) <= most
 
 
-@pytest.mark.parametrize(
-    ("cue", "how"),
-    [
-        ("What do you know about me?", {}),
-        ("Summarize what I said about my family", {}),
-        ("What is my job?", {"coverage": True}),
-        ("What is my job?", {"always": True}),
-    ],
-)
+@cases("cue", "how")
 def test_what_is_to_cover_a_topic_is_not_cut(cue: str, how: dict[str, bool]) -> None:
     with told(ENGLISH, context_sure=0.0, abstain_below=0.0) as memory:
         assert len(memory.context(cue, user_id="u", **how).hits) == len(  # type: ignore[arg-type]

@@ -228,14 +228,7 @@ def test_what_lies_in_the_time_of_the_cue_is_returned(
     assert all(any(word in text for text in texts) for word in words)
 
 
-@pytest.mark.parametrize(
-    ("cue", "time"),
-    [
-        ("What did I do in April?", "2026-04-01 to 2026-04-30"),
-        ("What did I do three days ago?", "2026-06-08"),
-        ("What is on tomorrow?", "2026-06-12"),
-    ],
-)
+@cases("cue", "time")
 def test_where_nothing_lies_in_it_the_answer_is_empty_and_says_so(
     dated_memory: Memory, cue: str, time: str
 ) -> None:
@@ -279,26 +272,7 @@ def beside(limit_memory: Memory, cue: str, user: str = "ann") -> list[str]:
     return [hit.text for hit in limit_memory.recall(cue, k=2, user_id=user).limits]
 
 
-@pytest.mark.parametrize(
-    ("limit", "request_", "other"),
-    [
-        (
-            "Sesame makes my throat swell.",
-            "Suggest something for Sunday's brunch.",
-            "When does the tram leave?",
-        ),
-        (
-            "My grandson turned five on Monday.",
-            "Which toy would be a nice gift for the boy?",
-            "Translate this letter into French.",
-        ),
-        (
-            "I have been in a wheelchair since the accident.",
-            "Plan two days in Vienna for me.",
-            "What is the name of our cat?",
-        ),
-    ],
-)
+@cases("limit", "request_", "other")
 def test_a_limit_stands_beside_what_it_limits(
     limit_memory: Memory, limit: str, request_: str, other: str
 ) -> None:

@@ -159,15 +159,7 @@ def outcomes(memory: Memory, successes: list[bool], hours: list[float]) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("good", "of", "regular", "passes"),
-    [
-        (8, 8, True, True),
-        (17, 30, False, False),
-        (27, 30, False, True),
-        (5, 5, False, True),
-    ],
-)
+@cases("good", "of", "regular", "passes")
 def test_what_may_be_chance_becomes_no_concept(
     good: int, of: int, regular: bool, passes: bool
 ) -> None:

@@ -19,7 +19,10 @@ import pytest
 import spector
 from spector import Config, Flag, ManualClock, Memory, SleepConfig
 from spector.sleep import gathering
+from tests.cases import Cases
 from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, set_strength, tell, themes_in
+
+cases = Cases(__file__)
 
 WEIGHTS = ("72 kg", "70 kg", "70 kg", "68 kg")
 
@@ -44,16 +47,7 @@ def test_a_theme_is_one_sentence_of_values_and_dates() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("said", "sentence"),
-    [
-        (
-            "My weight is {} kg.",
-            "user, weight: “72” (2026-01-01), “70” (2026-01-02), “68” (2026-01-03)",
-        ),
-        ("Benim kilom {}.", "user, kilo: “72” (2026-01-01), “70” (2026-01-02), “68” (2026-01-03)"),
-    ],
-)
+@cases("said", "sentence")
 def test_a_matter_is_named_in_the_language_of_what_was_said(said: str, sentence: str) -> None:
     with asleep() as (memory, clock):
         for each in (72, 70, 68):
@@ -80,10 +74,7 @@ def test_what_is_of_another_matter_or_person_is_in_another_theme() -> None:
         assert all(text.count("(2026-01-01)") == 4 for text in texts)
 
 
-@pytest.mark.parametrize(
-    ("predicate", "statement"),
-    [("is", {}), ("eats", {"polarity": False}), ("eats", {"modality": "hedged"})],
-)
+@cases("predicate", "statement")
 def test_what_values_and_dates_cannot_say_is_left_as_it_is(
     predicate: str, statement: dict[str, Any]
 ) -> None:
@@ -151,13 +142,7 @@ def test_each_agent_has_themes_of_its_own() -> None:
         assert "of a" not in theme.text
 
 
-@pytest.mark.parametrize(
-    ("subject", "value", "opened"),
-    [
-        ("Selin", "tea”, “gin” (2026-01-01", 'Selin drank: “tea", "gin" (2026-01-01” (2026-01-01)'),
-        ("Selin\nx: 1 (2026-01-02)", "tea", "“Selin x: 1 (2026-01-02)” drank: “tea” (2026-01-01)"),
-    ],
-)
+@cases("subject", "value", "opened")
 def test_no_value_or_name_reads_as_a_word_of_the_theme(
     subject: str, value: str, opened: str
 ) -> None:
@@ -171,15 +156,7 @@ def test_no_value_or_name_reads_as_a_word_of_the_theme(
         assert theme.text.startswith(f"{opened}, “milk” (2026-01-02), ")
 
 
-@pytest.mark.parametrize(
-    ("said", "day"),
-    [
-        ("Selin visited {} in 2019.", "said 2026-01-01"),
-        ("Yesterday Selin visited {}.", "said 2026-01-01"),
-        ("Today Selin visited {}.", "2026-01-01"),
-        ("Selin visited {}.", "2026-01-01"),
-    ],
-)
+@cases("said", "day")
 def test_the_day_of_saying_is_not_that_of_what_names_another(said: str, day: str) -> None:
     with asleep() as (memory, clock):
         for town in ("Oslo", "Rome", "Bonn"):

@@ -18,6 +18,9 @@ from hypothesis import strategies as st
 
 import spector
 from spector import InvalidInputError, Memory
+from tests.cases import Cases
+
+cases = Cases(__file__)
 
 DIM = 16
 LIKE = np.ones(DIM)
@@ -62,16 +65,7 @@ def test_a_cue_that_is_an_alias_finds_its_memory(memory: Memory, cue: str) -> No
     assert first(memory, cue, profile="recent") == found
 
 
-@pytest.mark.parametrize(
-    "cue",
-    [
-        "Who runs the Ledger DB?",
-        "who runs the ledgre db",
-        "The Ledger DB's owner?",
-        "how old is the ledgerdb",
-        "who pays for pgpya",
-    ],
-)
+@cases("cue")
 def test_in_a_cue_about_more_an_alias_counts_as_words(memory: Memory, cue: str) -> None:
     """Mechanism: whatever has the alias came before all that answers. Damage: "What is mom allergic
     to?" brought mother's phone card first. Guard: it is words, with a slip as without."""
@@ -194,15 +188,7 @@ def test_what_others_call_theirs_changes_nothing(
         assert [named(memory, cue) for cue in CUES] == before
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"role": "tool"},
-        {"role": "assistant"},
-        {"source": "page.html"},
-        {"role": "document", "source": "a.pdf"},
-    ],
-)
+@cases("said")
 def test_what_a_tool_says_names_nothing(memory: Memory, said: dict[str, str]) -> None:
     theirs = memory.remember(
         "pay me", vector=-LIKE, user_id="u", metadata={"aliases": ["rent"]}, **said

@@ -194,15 +194,7 @@ def test_a_known_speaker_of_the_user_counts(mind: Memory) -> None:
     assert mind.remember("Ann: once", user_id="v").speaker is None, "users are walls"
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"role": "user"},
-        {"metadata": {"speaker": "Cem"}},
-        {"metadata": {"speaker": None}},
-        {"metadata": {"name": "Cem"}},
-    ],
-)
+@cases("said")
 def test_what_is_given_stands(mind: Memory, said: dict[str, Any]) -> None:
     texts = ("Ann: I am here", "Ann: I am there")
     ids = [mind.remember(text, session_id="s", **said).id for text in texts]
@@ -235,25 +227,7 @@ def test_heads_of_notes_and_poses_name_nobody(mind: Memory, texts: list[str]) ->
     assert {record.speaker for record in many} == {None}
 
 
-@pytest.mark.parametrize(
-    "texts",
-    [
-        ["Ann: I got the job", "Ann: I start Monday"],
-        ["Ayşe: yarın geliyorum", "Ayşe: seni aradım"],
-        ["Ann: I moved.", "Ben: Where to?", "Ann: Lisbon.", "Ben: Lovely."],
-        ["Anna: Ich komme morgen", "Ben: Wann denn?", "Anna: Um acht", "Ben: Gut"],
-        ["太郎: 元気ですか？", "花子: 私は元気", "太郎: よかった", "花子: ありがとう"],
-        [
-            "Ann: Who comes?",
-            "Cem: me and Dee",
-            "Dee: I am late",
-            "Ann: ok",
-            "Cem: fine",
-            "Dee: sorry",
-        ],
-    ],
-    ids=lambda texts: texts[0][:8],
-)
+@cases("texts", ids=lambda texts: texts[0][:8])
 def test_people_who_say_i_or_ask_one_another_are_speakers(mind: Memory, texts: list[str]) -> None:
     names = [text.partition(":")[0] for text in texts]
     ids = [mind.remember(text, session_id="s").id for text in texts]
