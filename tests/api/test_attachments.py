@@ -21,7 +21,10 @@ import pytest
 import spector
 from spector import Config, InvalidInputError, Memory, StoreClosedError, UnknownRecordError
 from tests.api.helpers import files_with
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 SECRET = b"\x00\xfe the lighthouse keeper's ledger, page nine \xff" * 60
 ITEM = {"role": "assistant", "calls": [{"n": 1}, [2, None, True]], "ş": "ü \x00 \n", "big": 10**60}
@@ -323,14 +326,7 @@ def test_a_search_for_what_is_left_tells_the_living_apart(memory: Memory, path: 
 # -- copies ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        {"text": "x", "attachment_base64": "%%%"},
-        {"text": "x", "attachment_base64": 7},
-        {"text": "x", "attachment_base64": "ü"},
-    ],
-)
+@cases("line")
 def test_a_line_that_no_export_wrote(memory: Memory, tmp_path: Path, line: Any) -> None:
     (tmp_path / "odd.jsonl").write_text(json.dumps(line))
     with pytest.raises(spector.ImportFormatError, match=r"line 1.*attachment_base64"):

@@ -23,7 +23,10 @@ from spector import (
     UnknownRecordError,
 )
 from tests.api.helpers import DIM, files_with, fingerprint, ids, own_vectors, texts, vector, vectors
+from tests.cases import Cases
 from tests.fakes import FailingEmbedder, FakeEmbedder
+
+cases = Cases(__file__)
 
 EVERYTHING: dict[str, Any] = {
     "tags": ["tea", "home"],
@@ -480,19 +483,7 @@ def test_a_filter_forgets_what_it_selects_and_nothing_else(
     assert memory.forget(pinned.id).ids == (pinned.id,)  # by name even when pinned
 
 
-@pytest.mark.parametrize(
-    "nothing",
-    [
-        {},
-        {"target": None},
-        {"tags": []},
-        {"where": {}},
-        {"target": {}},
-        {"user_id": None},
-        {"time_range": (None, None)},
-        {"any_tags": ()},
-    ],
-)
+@cases("nothing")
 def test_forget_without_any_condition_is_refused(memory: Memory, nothing: dict[str, Any]) -> None:
     memory.remember("x")
     with pytest.raises(InvalidFilterError) as caught:

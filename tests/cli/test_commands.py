@@ -18,7 +18,10 @@ import pytest
 
 import spector
 from spector import Flag
+from tests.cases import Cases
 from tests.cli.conftest import LINES, Run
+
+cases = Cases(__file__)
 
 
 def snapshot(path: Path) -> dict[str, bytes]:
@@ -652,18 +655,7 @@ def test_a_history_is_shown_and_taken_back_from_the_shell(run: Run, tmp_path: Pa
     assert run("history", mind, 12345).code == run("reinstate", mind, 12345).code == 2
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        ("--tag", "x"),
-        ("--limit", "9"),
-        ("--source", "s"),
-        ("--tier", "semantic"),
-        ("--format", "jsonl"),
-        ("--user", "ann"),
-        ("--event-time", "2026-01-01T00:00Z"),
-    ],
-)
+@cases("more")
 def test_an_export_imported_with_options_brings_nothing_back_as_current(
     run: Run, tmp_path: Path, more: tuple[str, str]
 ) -> None:

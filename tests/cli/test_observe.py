@@ -24,7 +24,10 @@ import spector
 from spector.cli.commands import files as observing
 from spector.clock import ManualClock
 from spector.importers import importing
+from tests.cases import Cases
 from tests.cli.conftest import Run
+
+cases = Cases(__file__)
 
 TALK = (
     ("user", "The staging server uses port 8080."),
@@ -144,14 +147,7 @@ def test_each_decision_is_explained_on_request(run: Run, tmp_path: Path, log: Pa
     assert "supersede" in out
 
 
-@pytest.mark.parametrize(
-    ("bad", "named"),
-    [
-        ('{"role": "user"\n', "talk2.jsonl"),
-        ('{"role": "user", "content": 7}\n', "text"),
-        ('["no", "message"]\n', "object"),
-    ],
-)
+@cases("bad", "named")
 def test_a_bad_file_is_named_before_anything_is_observed(
     run: Run, tmp_path: Path, log: Path, bad: str, named: str
 ) -> None:
@@ -226,17 +222,7 @@ def test_the_zone_of_the_log_decides_what_day_tomorrow_is(
 # -- importers -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "kind"),
-    [
-        (
-            "chat.jsonl",
-            lines([("user", "I work at Acme in Kars."), ("user", "sounds good")]),
-            "jsonl",
-        ),
-        ("notes.md", "# Work\n\nI work at Acme in Kars.\n\n# Ok\n\nok, thanks!\n", "markdown"),
-    ],
-)
+@cases("name", "content", "kind")
 def test_importers_observe(
     run: Run, tmp_path: Path, clock: ManualClock, name: str, content: str, kind: str
 ) -> None:

@@ -16,7 +16,10 @@ import pytest
 
 from spector.errors import ImportFormatError
 from spector.importers import Importing, ImportOptions, detect_format
+from tests.cases import Cases
 from tests.importers.files import opened, read, reasons, told, written
+
+cases = Cases(__file__)
 
 # --- Telegram ------------------------------------------------------------------------------------
 
@@ -159,21 +162,15 @@ def test_whatsapp_in_turkish_from_its_zip(tmp_path: Path) -> None:
     assert {each["session_id"] for each in found} == {"whatsapp/Aile"}
 
 
-@pytest.mark.parametrize(
-    ("days", "first"),
-    [
-        (("03/02/25", "04/02/25", "01/03/25"), (2, 3)),  # only with the day first does time go on
-        (("02/03/25", "02/04/25", "03/01/25"), (2, 3)),  # only with the month first
-    ],
-)
+@cases("days", "first")
 def test_the_order_of_day_and_month_is_the_one_in_which_time_goes_on(
-    tmp_path: Path, days: tuple[str, ...], first: tuple[int, int]
+    tmp_path: Path, days: list[str], first: list[int]
 ) -> None:
     path = written(
         tmp_path / "_chat.txt", "".join(f"{day}, 10:00 - Ann: hello there\n" for day in days)
     )
     moment = read(path)[0]["event_time"]
-    assert (moment.month, moment.day) == first
+    assert [moment.month, moment.day] == first
 
 
 def test_an_order_that_cannot_be_known_is_said(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import numpy as np
 import pytest
 
 import spector
@@ -283,20 +282,7 @@ def test_the_gap_is_decided_by_importance(importance: float, action: str) -> Non
     assert bool(found.reason) == (action == "skip")
 
 
-@pytest.mark.parametrize(
-    ("likeness", "action"),
-    [
-        (0.60, "create"),
-        (0.699, "create"),
-        (0.70, "create"),
-        (0.7499, "create"),
-        (0.75, "update"),
-        (0.92, "update"),
-        (float(np.float32(0.92)), "update"),
-        (0.921, "reinforce"),
-        (1.0, "reinforce"),
-    ],
-)
+@cases("likeness", "action")
 def test_the_bands_have_no_hole(likeness: float, action: str) -> None:
     assert band_verdict(known("The fern droops.", likeness), "Our palm droops.").action == action
 

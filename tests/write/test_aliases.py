@@ -52,13 +52,7 @@ def remember(memory: Memory, aliases: Any, **more: Any) -> int:
     ).id
 
 
-@pytest.mark.parametrize(
-    "cue",
-    (
-        "Ledger DB | What is the Ledger DB? | what is the ledgre db | ldger db please | "
-        "is ledgerdb up? | pgpya | tell me about the pgpay | ledger db nerede?"
-    ).split(" | "),
-)
+@cases("cue")
 def test_a_cue_that_is_an_alias_finds_its_memory(memory: Memory, cue: str) -> None:
     found = remember(memory, ["Ledger DB", "pgpay"])
     assert first(memory, cue) == found
