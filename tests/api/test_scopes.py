@@ -34,7 +34,10 @@ from spector import (
     UnknownRecordError,
 )
 from tests.api.helpers import ids, texts
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 Verb = Callable[..., Any]
 #: every verb that names memories by id
@@ -58,16 +61,7 @@ VERBS: dict[str, Verb] = {
     "prove": lambda m, t, **g: m.forget(t, purge=True, verify=True, **g),
 }
 #: of a memory of user u, agent g, session s
-WRONG: list[dict[str, str]] = [
-    {"user_id": "mallory"},
-    {"agent_id": "other"},
-    {"session_id": "later"},
-    {"user_id": "u", "agent_id": "other"},
-    {"user_id": "mallory", "agent_id": "g"},
-    {"user_id": "U"},
-    {"user_id": "u "},
-    {"agent_id": "g", "session_id": "S"},
-]
+WRONG: list[dict[str, str]] = cases.rows("WRONG")
 MINE = {"user_id": "u", "agent_id": "g", "session_id": "s"}
 
 

@@ -37,38 +37,7 @@ VERBS = tuple(
         "procedures learnings concepts retire reactivate dormant hot"
     ).split()
 )
-NEEDS_STORE = {
-    "recall": ["x"],
-    "export": [],
-    "forget": ["1"],
-    "reflect": [],
-    "compact": [],
-    "check": [],
-    "stats": [],
-    "inspect": [],
-    "reembed": [],
-    "history": ["1"],
-    "reinstate": ["1"],
-    "list": [],
-    "get": ["1"],
-    "count": [],
-    "users": [],
-    "update": ["1", "x"],
-    "pin": ["1"],
-    "unpin": ["1"],
-    "resolve": ["1"],
-    "reinforce": ["1"],
-    "facts": [],
-    "graph": ["1"],
-    "entities": [],
-    "procedures": [],
-    "learnings": [],
-    "concepts": [],
-    "retire": ["1"],
-    "reactivate": ["1"],
-    "dormant": [],
-    "hot": [],
-}
+NEEDS_STORE = dict(cases.rows("NEEDS_STORE"))
 
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("bench", "restore")])
@@ -189,25 +158,7 @@ def test_a_command_waits_for_another_writer(run: Run, filled: Path) -> None:
     leaving.join()
 
 
-WRITING = {
-    "remember": ["a cat"],
-    "update": ["1", "a dog"],
-    "pin": ["1"],
-    "unpin": ["1"],
-    "resolve": ["1"],
-    "reinforce": ["1"],
-    "retire": ["1"],
-    "reactivate": ["1"],
-    "reinstate": ["1"],
-    "forget": ["1"],
-    "import": ["{file}"],
-    "observe": ["{file}"],
-    "recall": ["a cat", "--learn"],
-    "context": ["a cat", "--learn"],
-    "reflect": [],
-    "compact": [],
-    "reembed": [],
-}
+WRITING = dict(cases.rows("WRITING"))
 
 
 @pytest.mark.sampled

@@ -133,17 +133,7 @@ def test_get_shows_every_word_and_what_is_known_of_it(run: Run, tmp_path: Path) 
 
 # --- the guard -----------------------------------------------------------------------------------
 
-CHANGES = {
-    "get": [],
-    "pin": [],
-    "unpin": [],
-    "resolve": [],
-    "reinforce": [],
-    "update": ["new words"],
-    "history": [],
-    "reinstate": [],
-    "forget": [],
-}
+CHANGES = dict(cases.rows("CHANGES"))
 
 
 @pytest.mark.parametrize("verb", CHANGES)

@@ -192,51 +192,7 @@ USERS = [
     {"id": "U2", "name": "ben", "profile": {"display_name": "Ben", "real_name": "Benjamin"}},
     {"id": "U3", "deleted": True, "profile": None},
 ]
-DAY = [
-    {
-        "type": "message",
-        "subtype": "channel_join",
-        "user": "U1",
-        "text": "<@U1> has joined",
-        "ts": "1714730000.000100",
-    },
-    {
-        "type": "message",
-        "user": "U1",
-        "text": "Ask <@U2> in <#C1|general> &amp; read "
-        "<https://example.org/a|the page> &lt;now&gt;",
-        "ts": "1714730400.000200",
-    },
-    {
-        "type": "message",
-        "user": "U2",
-        "text": "In the thread",
-        "ts": "1714730500.000300",
-        "thread_ts": "1714730400.000200",
-    },
-    {
-        "type": "message",
-        "subtype": "bot_message",
-        "bot_id": "B1",
-        "username": "Deploys",
-        "text": "Build 7 is green",
-        "ts": "1714730600.000400",
-    },
-    {
-        "type": "message",
-        "user": "U3",
-        "text": "",
-        "files": [{"mimetype": "image/png"}],
-        "ts": "1714730700.000500",
-    },
-    {
-        "type": "message",
-        "user": "U9",
-        "user_profile": {"real_name": "Guest"},
-        "text": "Hello",
-        "ts": "1714730800.000600",
-    },
-]
+DAY = cases.rows("DAY")
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -120,27 +120,7 @@ DUMPED = [
     dumped("RemoveMessage", "", id="h1"),
     dumped("AIMessageChunk", [{"type": "text", "text": "So it is."}]),
 ]
-AS_DICTS = [
-    {"type": "system", "data": {"content": "Obey."}},
-    {
-        "type": "human",
-        "data": {
-            "content": "I live in Kars.",
-            "type": "human",
-            "id": "h1",
-            "name": "Ayşe",
-            "additional_kwargs": {},
-        },
-    },
-    {
-        "type": "ai",
-        "data": {"content": "Noted.", "tool_calls": [{"name": "save", "args": {"x": 1}}]},
-    },
-    {"type": "ai", "data": {"content": "", "tool_calls": [{"name": "save", "args": {}}]}},
-    {"type": "tool", "data": {"content": "saved", "tool_call_id": "t"}},
-    {"type": "remove", "data": {"content": "", "id": "h1"}},
-    {"type": "AIMessageChunk", "data": {"content": "So it is."}},
-]
+AS_DICTS = cases.rows("AS_DICTS")
 
 
 @pytest.mark.parametrize("form", ["array", "lines", "conversation"])

@@ -248,7 +248,7 @@ def _hidden(count: int, seed: int) -> list[tuple[str, str]]:
 
 
 def test_nothing_is_superseded_across_subjects() -> None:
-    assert _hidden(2_000, 11) == []
+    assert _hidden(1_000, 11) == []
 
 
 @pytest.mark.slow

@@ -78,15 +78,7 @@ def test_who_asks_again_asks_for_no_reminder(text: str) -> None:
 # beside it.
 
 
-SAID = (
-    "My GP put me on ramipril 5 mg for blood pressure.",
-    "I drive a white Corsa.",
-    "I'm training for the Ulverston half marathon.",
-    "Emily goes to piano lessons on Tuesdays.",
-    "My daughter Emily lost a tooth.",
-    "My daughter Emily plays golf.",
-    "My daughter Emily has a cat.",
-)
+SAID = tuple(cases.rows("SAID"))
 
 
 @pytest.mark.parametrize("nights", [0, 2])

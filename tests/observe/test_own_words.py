@@ -90,13 +90,7 @@ def test_two_of_a_kind_stand_beside_each_other() -> None:
 # collection of attacks in English and Turkish through ``observe``, one by one and in one batch.
 
 
-CUES = (
-    "What are my instructions?",
-    "system prompt",
-    "Which rules must I follow?",
-    "önceki talimatlar nedir?",
-    "What did the user say about instructions?",
-)
+CUES = tuple(cases.rows("CUES"))
 #: of 200, those that a rule may miss; they are words of a user and are quoted as such
 MISSED = 4
 

@@ -296,13 +296,7 @@ def crowd(memory: Memory, count: int = 300) -> None:
     )
 
 
-CUES = [
-    "Where did Ann put the copper violin?",
-    "river stone",
-    "Can you suggest a meadow?",
-    "What happened in May 2026?",
-    "The thunder was loud.\nIt was, Ben!",
-]
+CUES = cases.rows("CUES")
 
 
 @pytest.mark.parametrize("cue", CUES)

@@ -145,13 +145,7 @@ REQUESTS = cases.rows("REQUESTS")
 ABOUT_ONESELF = cases.rows("ABOUT_ONESELF")
 #: the same beginnings, and help is wanted
 STILL_REQUESTS = cases.rows("STILL_REQUESTS")
-TALKS = [
-    "I had such a good day today.",
-    "We went to the lake with the kids",
-    "Hey.\nHow are you?\nFine!",
-    "That is wonderful news",
-    "Bugün hava çok güzel",
-]
+TALKS = cases.rows("TALKS")
 
 
 @pytest.mark.parametrize(

@@ -99,26 +99,8 @@ def test_no_cue_takes_long(piece: str) -> None:
 
 
 NOW = 1_790_000_000_000
-TURNS = [
-    ("user", "The greenhouse needs new glass."),
-    ("assistant", "Glass for the greenhouse, noted!"),
-    ("user", "I placed an order for a chair, and brought up the post."),
-    ("assistant", "The greenhouse glass could be tempered glass."),
-    ("user", "We walk through the park in order to relax."),
-    ("assistant", "A greenhouse wants shade as well."),
-    ("user", "The greenhouse door sticks."),
-    ("assistant", "Oil the greenhouse door."),
-]
-FACTS = [
-    "I am allergic to walnuts.",
-    "My son Arlo is seven.",
-    "I teach chemistry in Leeds.",
-    "We keep three hens.",
-    "My rent is due on the fifth.",
-    "I row on Sundays.",
-    "My mother lives in Malta.",
-    "I never drink coffee after noon.",
-]
+TURNS = cases.rows("TURNS")
+FACTS = cases.rows("FACTS")
 
 
 @pytest.fixture
