@@ -44,24 +44,7 @@ def opened(path: Path | str, **more: Any) -> Memory:
 
 @pytest.mark.parametrize(
     "value",
-    [
-        b"",
-        b"\x00\xff",
-        "",
-        "a text",
-        0,
-        -0.0,
-        0.1,
-        False,
-        [],
-        {},
-        ITEM,
-        [[[]]],
-        10**400,
-        {"a": {"b": [1.5, "x"]}},
-        "\u2028",
-        [None],
-    ],
+    [*cases.rows("a_value_comes_back_equal"), b"", b"\x00\xff", ITEM, 10**400],
     ids=lambda each: type(each).__name__,
 )
 def test_a_value_comes_back_equal(memory: Memory, value: Any, proof: Any) -> None:
@@ -200,21 +183,9 @@ def test_immutable_and_volatile_memories(memory: Memory) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (
-            {
-                "item": {
-                    "role": "assistant",
-                    "content": "I book it",
-                    "tool_calls": [{"function": {"name": "book"}}],
-                }
-            },
-            "the message calls tools",
-        ),
+        *cases.rows("the_working_tier_refuses_what_it_cannot_keep"),
         ({"item": "now", "attachment": b"raw"}, "has no attachment"),
         ({"attachment": b"raw"}, "has no attachment"),
-        ({"item": "now", "key": "k"}, "has no key"),
-        ({"item": "now", "expires_in": 5}, "has no end"),
-        ({"item": "now", "key": "k", "attachment": [1]}, "has no key"),
     ],
 )
 def test_the_working_tier_refuses_what_it_cannot_keep(

@@ -14,8 +14,6 @@ import multiprocessing
 import os
 import pickle
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -241,17 +239,6 @@ def test_an_export_replaces_a_file_only_when_told_to(
     assert main([*command, "--overwrite"]) == 0
     assert target.read_text().count("\n") == 1
     assert other.read_text() == "a letter"
-
-
-def test_the_command_runs_as_a_program_too(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "spector", "stats", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 3
-    assert "there is no store at" in done.stderr
 
 
 # An open memory, and what hangs on it, is neither copied nor pickled.

@@ -293,17 +293,7 @@ def test_update_changes_the_one_field_under_the_same_id(
 
 @pytest.mark.parametrize(
     ("name", "empty"),
-    [
-        ("metadata", {}),
-        ("session_id", None),
-        ("agent_id", None),
-        ("user_id", None),
-        ("valid_from", None),
-        ("valid_until", None),
-        ("tags", ()),
-        ("source", None),
-        ("role", None),
-    ],
+    [*cases.rows("update_with_none_clears_a_field"), ("tags", ())],
 )
 def test_update_with_none_clears_a_field(memory: Memory, name: str, empty: Any) -> None:
     start = {key: old for key, (old, _) in CHANGES.items()}
@@ -439,13 +429,6 @@ def test_forget_by_id_by_ids_and_by_an_iterator(memory: Memory) -> None:
         with pytest.raises(UnknownRecordError):
             memory.get(gone)
     assert memory.check().ok
-
-
-def test_one_unknown_id_among_several_forgets_nothing(memory: Memory) -> None:
-    made = ids(memory.remember_many(["a", "b"]))
-    with pytest.raises(UnknownRecordError):
-        memory.forget([*made, 12345])
-    assert ids(memory) == made
 
 
 FILTERS: dict[str, dict[str, Any]] = {

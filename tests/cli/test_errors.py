@@ -135,7 +135,10 @@ def test_a_locked_store_is_told_in_either_tongue(
             spector.open(tmp_path / "mind", embedder=None, dim=4)
         assert "spector " not in caught.value.hint
         assert main(["compact", str(tmp_path / "mind")]) == 3
-        assert "mode=" not in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "hint:" in said
+        assert "mode=" not in said
+        assert main(["list", str(tmp_path / "mind")]) == 1, "readers are welcome"
 
 
 def test_every_flag_and_command_in_a_hint_exists() -> None:

@@ -137,16 +137,6 @@ def test_how_a_command_ends(
     assert ("Traceback" in result.err) == (code == 70)
 
 
-def test_second_writer_is_refused(run: Run, filled: Path) -> None:
-    import spector
-
-    with spector.open(str(filled)):
-        result = run("reflect", filled)
-        assert run("recall", filled, "cat").code == 0, "readers are welcome"
-    assert result.code == 3
-    assert "hint:" in result.err
-
-
 @pytest.mark.waits
 def test_a_command_waits_for_another_writer(run: Run, filled: Path) -> None:
     import spector
@@ -206,9 +196,10 @@ def test_closed_pipe_is_quiet(tmp_path: Path) -> None:
     assert (process.returncode, err) == (141, b"")
 
 
-def test_module_runs_as_a_program() -> None:
+@pytest.mark.parametrize("module", ["spector", "spector.cli"])
+def test_module_runs_as_a_program(module: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "spector.cli", "--version"],
+        [sys.executable, "-m", module, "--version"],
         capture_output=True,
         text=True,
         check=True,

@@ -216,21 +216,7 @@ def test_a_folder_of_claude_code_is_read_past_a_torn_session(tmp_path: Path) -> 
 
 
 def test_items_of_an_agents_session(tmp_path: Path) -> None:
-    items = [
-        {"role": "user", "content": "Status of order 5?"},
-        {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "think"}]},
-        {"type": "function_call", "call_id": "c", "name": "status", "arguments": "{}", "id": "f"},
-        {"type": "function_call_output", "call_id": "c", "output": "shipped"},
-        {
-            "type": "message",
-            "id": "m",
-            "status": "completed",
-            "role": "assistant",
-            "content": [{"type": "output_text", "text": "It was shipped.", "annotations": []}],
-        },
-        {"type": "web_search_call", "id": "w", "status": "completed"},
-        {"role": "user", "content": [{"type": "input_image", "image_url": "x"}]},
-    ]
+    items = cases.rows("items")
     path = lines(tmp_path / "session.jsonl", *items)
     found = read(path)
     assert [(each["role"], each["text"]) for each in found] == [

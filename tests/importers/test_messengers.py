@@ -38,14 +38,7 @@ def message(number: int, text: Any, **more: Any) -> dict[str, Any]:
 
 
 TELEGRAM = [
-    {
-        "id": 1,
-        "type": "service",
-        "date": "2025-01-15T10:29:00",
-        "actor": "Ira",
-        "action": "create_group",
-        "text": "",
-    },
+    *cases.rows("TELEGRAM"),
     message(
         2,
         [

@@ -162,24 +162,7 @@ def test_a_document_among_messages_is_not_lost(tmp_path: Path) -> None:
 
 
 def test_items_that_say_nothing_are_records(tmp_path: Path) -> None:
-    items = [
-        {"type": "mcp_list_tools", "id": "l", "tools": []},
-        {"type": "item_reference", "id": "m"},
-        {"type": "file_search_call", "id": "s", "queries": ["order 5"]},
-        {"role": "developer", "content": "Be rude."},
-        {"role": "user", "content": [{"type": "input_text", "text": "Status of order 5?"}]},
-        {
-            "type": "function_call_output",
-            "call_id": "c",
-            "output": [{"type": "input_text", "text": "shipped"}],
-        },
-        {
-            "type": "message",
-            "role": "assistant",
-            "content": [{"type": "refusal", "refusal": "No."}],
-        },
-        {"type": "computer_call_output", "call_id": "x", "output": {"type": "input_image"}},
-    ]
+    items = cases.rows("items")
     path = lines(tmp_path / "items.jsonl", *items)
     assert [(each["role"], each["text"]) for each in read(path)] == [
         ("user", "Status of order 5?"),

@@ -68,19 +68,12 @@ def _own(memory: Memory, count: int, **common: Any) -> None:
 
 
 SCOPES: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
-    ({"user_id": "dan"}, {"user_id": "carla"}, {"user_id": "dan"}),
-    ({"agent_id": "a"}, {"agent_id": "b"}, {"agent_id": "a"}),
-    ({"session_id": "s"}, {"session_id": "t"}, {"session_id": "s"}),
-    ({"tags": ["x"]}, {"tags": ["y"]}, {"tags": ["x"]}),
-    ({"tags": ["x"]}, {"tags": ["y"]}, {"any_tags": ["x", "z"]}),
-    ({"metadata": {"p": 1}}, {"metadata": {"p": 2}}, {"where": {"p": 1}}),
+    *cases.rows("SCOPES"),
     (
         {"event_time": "2026-01-05"},
         {"event_time": "2025-01-05"},
         {"time_range": ("2026-01-01", "2026-02-01")},
     ),
-    ({"importance": 0.9}, {"importance": 0.1}, {"min_importance": 0.5}),
-    ({"category": "decision"}, {"category": "preference"}, {"categories": "decision"}),
 ]
 
 

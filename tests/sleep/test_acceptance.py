@@ -55,15 +55,8 @@ def clusters(memory: Memory, count: int) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        '{"text": "they speak of a ship"}',
-        "not json",
-        "",
-        '{"text": 7}',
-        '{"text": ""}',
+        *cases.rows("a_model_is_called_within_its_budget_whatever_it_answers"),
         '{"text": "in 1492 ' + "word " * 2000 + '"}',
-        '{"text": "99 bottles"}',
-        "[]",
-        '{"text": "half a \\ud800 character"}',
     ],
 )
 def test_a_model_is_called_within_its_budget_whatever_it_answers(answer: str) -> None:

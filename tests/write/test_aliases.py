@@ -284,18 +284,7 @@ def test_a_name_with_a_typo_is_no_unknown_name() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [
-        3,
-        ["a", 3],
-        [""],
-        ["  "],
-        ["!?"],
-        {"a": 1},
-        b"x",
-        ["x" * 200],
-        ["a\nb\0c"],
-        [f"n{n}" for n in range(40)],
-    ],
+    [*cases.rows("what_is_no_name_is_refused"), b"x", ["x" * 200], [f"n{n}" for n in range(40)]],
 )
 def test_what_is_no_name_is_refused(memory: Memory, wrong: Any) -> None:
     before = len(memory)
