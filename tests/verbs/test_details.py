@@ -9,7 +9,7 @@ assistant said and that passes for the user's, a note that passes for what was s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -29,17 +29,6 @@ from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
 
 cases = Cases(__file__)
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(NOW)
-
-
-@pytest.fixture
-def memory(clock: ManualClock, tmp_path: Path) -> Iterator[Memory]:
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), clock=clock) as opened:
-        yield opened
 
 
 def put(memory: Memory, record: MemoryRecord, sort: str, **fields: Any) -> None:
