@@ -104,22 +104,8 @@ def test_recall_prints_a_table(run: Run, filled: Path) -> None:
     assert len(rows) == 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["--tag", "family"], {1}),
-        (["--tag", "deploy", "--tag", "ops"], {2}),
-        (["--any-tag", "ops", "--any-tag", "family"], {1, 2}),
-        (["--tier", "procedural"], {2}),
-        (["--since", "2026-09-08", "--until", "2026-09-08"], {1}),
-        (["--until", "2026-09-07"], {0}),
-        (["--as-of", "2026-09-08"], {0}),
-        (["--min-importance", "0.8"], {0, 2}),
-        (["--user", "maya"], {1}),
-        (["--where", '{"team": "core"}'], {0}),
-    ],
-)
-def test_recall_filters(run: Run, filled: Path, arguments: list[str], expected: set[int]) -> None:
+@cases("arguments", "expected")
+def test_recall_filters(run: Run, filled: Path, arguments: list[str], expected: list[int]) -> None:
     found = run("recall", filled, "anything", "-k", "10", "--json", *arguments).json
     texts = {hit["text"] for hit in found["hits"]}
     # a pinned memory is exempt from the floor on importance, so both answers are in the contract
