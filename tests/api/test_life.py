@@ -102,6 +102,16 @@ def test_a_reader_answers_every_verb_that_reads(
         call(reader, record.id)
 
 
+def test_a_reader_lists_facts_and_what_is_retired(memory: Memory, store_path: Path) -> None:
+    memory.observe("I live in Kars.")
+    memory.retire(memory.remember("x"))
+    memory.close()
+    with spector.open(store_path, mode="r", embedder=FakeEmbedder()) as reader:
+        assert texts(reader.records(include=[])) == ["I live in Kars."]
+        assert len(list(reader.records(sorts="fact"))) == 1
+        assert texts(reader.records(include=["dormant"])) == ["I live in Kars.", "x"]
+
+
 def test_a_hit_explains_itself_after_the_store_was_closed_or_compacted(memory: Memory) -> None:
     record = memory.remember("x y z")
     (hit,) = memory.recall("x")

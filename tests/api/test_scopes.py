@@ -268,7 +268,8 @@ def test_membership_asks_ids_hits_and_records(memory: Memory) -> None:
     hit = memory.recall("mine")[0]
     for each in (record, hit, record.id, np.int64(record.id)):
         assert each in memory
-    for each in (True, None, "mine", record.id + 1, -1, 1 << 63, 1 << 80, [record], 1.0, object()):
+    ids_of_none = (record.id + 1, 0, -1, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 2**80)
+    for each in (*ids_of_none, True, None, "mine", str(record.id), [record], 1.0, 1.5, object()):
         assert each not in memory
     memory.forget(hit)
     assert record not in memory

@@ -480,8 +480,10 @@ def test_forget_with_ids_and_a_filter_is_refused(memory: Memory) -> None:
     with pytest.raises(InvalidFilterError):
         memory.forget(record.id, tags=["a"])
     with pytest.raises(InvalidFilterError):
+        memory.forget(memory.remember("y", user_id="u", tags=["a"]).id, tags=["a"], user_id="u")
+    with pytest.raises(InvalidFilterError):
         memory.forget({"a": 1}, where={"b": 2})
-    assert len(memory) == 1
+    assert len(memory) == 2
 
 
 # -- recall changes nothing unless asked ----------------------------------------------------------
