@@ -36,6 +36,9 @@ from spector.lexical.files import ROWS_DTYPE
 from spector.store.core import transaction
 from spector.store.payloads import KNOWLEDGE, PAYLOAD_TABLES, table_named
 from spector.store.payloads.tables import SEAL
+from tests.cases import Cases
+
+cases = Cases(__file__)
 
 PAGE = (Path(__file__).parent.parent / "native" / "FORMAT.md").read_text(encoding="utf-8")
 STRUCT_CODES = {
@@ -113,17 +116,7 @@ def test_the_page_describes_the_dtypes_of_an_index(name: str, dtype: np.dtype[An
     assert used(page_fields(name)) == dtype_fields(dtype)
 
 
-@pytest.mark.parametrize(
-    ("name", "size"),
-    [
-        ("partition", 64),
-        ("record", 64),
-        ("index", 128),
-        ("extremes", 128),
-        ("lexical", 128),
-        ("rows", 128),
-    ],
-)
+@cases("name", "size")
 def test_the_page_leaves_no_gap(name: str, size: int) -> None:
     end = 0
     for offset, kind, field in page_fields(name):

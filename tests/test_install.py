@@ -17,7 +17,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import Cases
 from tests.test_package import REPO, build, built, run
+
+cases = Cases(__file__)
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
@@ -79,17 +82,7 @@ def test_the_core_is_small_whole_and_works_alone(wheel: Path, tmp_path: Path) ->
 _OF_PIP = {"_distutils_hack", "distutils", "pip", "pkg_resources", "setuptools"}
 
 
-@pytest.mark.parametrize(
-    ("extra", "tests"),
-    [
-        ("openai", "tests/providers/test_openai.py tests/providers/test_openai_llm.py"),
-        ("numba", "tests/kernel/test_checksum.py"),
-        ("tokens", "tests/recall/test_quote.py"),
-        ("mcp", "tests/adapters/test_mcp.py"),
-        ("train", "tests/bench/test_judge_training.py"),
-        ("all", "tests/providers/test_openai.py tests/recall/test_quote.py"),
-    ],
-)
+@cases("extra", "tests")
 def test_an_extra_brings_what_its_tests_need(
     extra: str, tests: str, wheel: Path, tmp_path: Path
 ) -> None:

@@ -12,30 +12,22 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import spector
 from spector.messages import counted
 from spector.records import CompactionReport
 from spector.records.reports import ErasureReceipt, Purged, Verification
+from tests.cases import Cases
 from tests.test_layers import REPO
+
+cases = Cases(__file__)
 
 _ONE = re.compile(
     r"(?<![\d,.])1 (?:memories|records|files|bytes|pieces|words|vectors|partitions|entries)\b"
 )
 
 
-@pytest.mark.parametrize(
-    ("number", "what", "said"),
-    [
-        (0, "memory", "0 memories"),
-        (1, "memory", "1 memory"),
-        (2, "memory", "2 memories"),
-        (1, "byte", "1 byte"),
-        (4096, "byte", "4096 bytes"),
-        (3, "day", "3 days"),
-    ],
-)
+@cases("number", "what", "said")
 def test_one_is_one_and_others_are_several(number: int, what: str, said: str) -> None:
     assert counted(number, what) == said
     assert counted(number, what, commas=True) == said.replace("4096", "4,096")

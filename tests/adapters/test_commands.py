@@ -18,6 +18,9 @@ import pytest
 import spector
 from spector.adapters.mcp.opening import store_path
 from spector.cli import main as cli
+from tests.cases import Cases
+
+cases = Cases(__file__)
 
 Capture = pytest.CaptureFixture[str]
 
@@ -46,21 +49,7 @@ def test_the_store_is_the_named_one_else_that_of_the_environment_else_in_the_dat
     assert store_path("/elsewhere") == "/elsewhere"
 
 
-@pytest.mark.parametrize(
-    ("argv", "said"),
-    [
-        (["mcp", "--http", "0.0.0.0:8931"], "pass --token-file"),
-        (["mcp", "--http", "70000"], "is not PORT or HOST:PORT"),
-        (["mcp", "--http", "localhost"], "is not PORT or HOST:PORT"),
-        (["mcp", "--token-file", "x"], "without --http"),
-        (["mcp", "--http", "8931", "--token-file", "/nonexistent"], "cannot be read"),
-        (["mcp", "--http", "8931", "--token-file", "/dev/null"], "openssl rand"),
-        (["mcp", "--user", ""], "--user must be a non-empty printable str"),
-        (["mcp", "--agent", " ", "--print-config", "claude"], "must be a non-empty printable str"),
-        (["mcp", "--print-config", "emacs"], "invalid choice"),
-        (["mcp", "--user_id", "x"], "did you mean --user?"),
-    ],
-)
+@cases("argv", "said")
 def test_wrong_arguments_are_refused(argv: list[str], said: str, capsys: Capture) -> None:
     if "--token-file" in argv and "--http" in argv:
         pytest.importorskip("mcp", reason="needs the extra mcp")

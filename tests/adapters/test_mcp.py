@@ -28,7 +28,10 @@ from mcp.shared.exceptions import MCPError
 import spector
 from spector.adapters.mcp import Opening, server
 from spector.providers import change_model, minilm
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 WRITERS = {"remember", "correct_memory", "forget"}
 READERS = {"recall", "list_memories", "get_memory", "memory_status"}
@@ -283,37 +286,13 @@ def test_a_scope_by_agent(memory: spector.Memory) -> None:
 
 
 BAD: list[tuple[str, dict[str, Any], str]] = [
-    ("recall", {"query": " "}, "the query is empty; say what you look for"),
-    ("recall", {"query": "x", "limit": 0}, "limit: input should be greater than or equal to 1"),
-    ("recall", {"query": "x", "since": "soon"}, "recall: since 'soon' is not an ISO"),
-    ("recall", {"query": "x", "since": "2026-05-04", "until": "2026-01-01"}, "swap the two"),
-    ("recall", {"query": ["x"]}, "query: input should be a valid string"),
-    ("recall", {}, "query: field required"),
-    ("remember", {"text": ""}, "empty"),
+    *cases.rows("BAD"),
     ("remember", {"text": "x" * 100_001}, "100,001 characters, the limit is 100,000; split it"),
     ("remember", {"text": "x", "tags": [str(n) for n in range(10_000)]}, "more than 64 tags"),
-    ("remember", {"text": "x", "importance": 3}, "importance: input should be less"),
-    ("remember", {"text": "x", "event_time": "2026"}, "write it like 2026-05-04"),
-    ("remember", {"text": "x", "replaces": [7]}, "no memory with id 7; recall and list_memories"),
-    (
-        "remember",
-        {"text": "x", "replaces": [-1]},
-        "at most 64 of them; write it like replaces=[id]",
-    ),
-    ("remember", {"text": "x", "user_id": "bob"}, "there is no argument user_id"),
-    ("remember", {"text": "x", "key": ""}, "key is empty"),
-    ("get_memory", {"id": 7}, "there is no memory with id 7"),
-    ("get_memory", {"id": -1}, "id"),
     ("get_memory", {"id": 2**70}, "id"),
-    ("correct_memory", {"id": 7, "text": "x"}, "there is no memory with id 7"),
-    ("correct_memory", {"id": 7}, "nothing to change; pass one of text, tags"),
-    ("forget", {"ids": [7]}, "there is no memory with id 7"),
-    ("forget", {"ids": "all"}, "ids: input should be a valid list"),
     ("forget", {"ids": [7] * 1001}, "1,001 ids, the limit is 1,000"),
     ("list_memories", {"cursor": "9" * 19}, "pass next_cursor of a page"),
     ("list_memories", {"cursor": "9" * 5000}, "pass next_cursor of a page"),
-    ("list_memories", {"cursor": "; drop"}, "pass next_cursor of a page"),
-    ("list_memories", {"limit": 10_000}, "limit: input should be less"),
 ]
 
 

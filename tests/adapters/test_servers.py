@@ -251,7 +251,7 @@ def test_a_client_that_leaves_in_a_write_loses_at_most_that_write(tmp_path: Path
 
 
 def test_a_client_that_leaves_while_the_model_is_loaded_ends_it_cleanly(tmp_path: Path) -> None:
-    for n in range(5):
+    for n in (0, 2, 4):
         wire = Wire(tmp_path / "mind")
         wire.begin()
         time.sleep(0.65 + 0.05 * n)

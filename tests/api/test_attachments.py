@@ -21,7 +21,10 @@ import pytest
 import spector
 from spector import Config, InvalidInputError, Memory, StoreClosedError, UnknownRecordError
 from tests.api.helpers import files_with
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 SECRET = b"\x00\xfe the lighthouse keeper's ledger, page nine \xff" * 60
 ITEM = {"role": "assistant", "calls": [{"n": 1}, [2, None, True]], "ş": "ü \x00 \n", "big": 10**60}
@@ -41,24 +44,7 @@ def opened(path: Path | str, **more: Any) -> Memory:
 
 @pytest.mark.parametrize(
     "value",
-    [
-        b"",
-        b"\x00\xff",
-        "",
-        "a text",
-        0,
-        -0.0,
-        0.1,
-        False,
-        [],
-        {},
-        ITEM,
-        [[[]]],
-        10**400,
-        {"a": {"b": [1.5, "x"]}},
-        "\u2028",
-        [None],
-    ],
+    [*cases.rows("a_value_comes_back_equal"), b"", b"\x00\xff", ITEM, 10**400],
     ids=lambda each: type(each).__name__,
 )
 def test_a_value_comes_back_equal(memory: Memory, value: Any, proof: Any) -> None:
@@ -197,21 +183,9 @@ def test_immutable_and_volatile_memories(memory: Memory) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (
-            {
-                "item": {
-                    "role": "assistant",
-                    "content": "I book it",
-                    "tool_calls": [{"function": {"name": "book"}}],
-                }
-            },
-            "the message calls tools",
-        ),
+        *cases.rows("the_working_tier_refuses_what_it_cannot_keep"),
         ({"item": "now", "attachment": b"raw"}, "has no attachment"),
         ({"attachment": b"raw"}, "has no attachment"),
-        ({"item": "now", "key": "k"}, "has no key"),
-        ({"item": "now", "expires_in": 5}, "has no end"),
-        ({"item": "now", "key": "k", "attachment": [1]}, "has no key"),
     ],
 )
 def test_the_working_tier_refuses_what_it_cannot_keep(
@@ -323,14 +297,7 @@ def test_a_search_for_what_is_left_tells_the_living_apart(memory: Memory, path: 
 # -- copies ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        {"text": "x", "attachment_base64": "%%%"},
-        {"text": "x", "attachment_base64": 7},
-        {"text": "x", "attachment_base64": "ü"},
-    ],
-)
+@cases("line")
 def test_a_line_that_no_export_wrote(memory: Memory, tmp_path: Path, line: Any) -> None:
     (tmp_path / "odd.jsonl").write_text(json.dumps(line))
     with pytest.raises(spector.ImportFormatError, match=r"line 1.*attachment_base64"):

@@ -37,23 +37,7 @@ def mind() -> Iterator[Memory]:
 
 
 #: verb that is meant -> what others call it
-VERBS = {
-    "remember": "upsert add_memory",
-    "remember_many": "add_texts rememberMany",
-    "recall": "similarity_search find ask",
-    "records": "list_memories all",
-    "get": "get_by_id",
-    "forget": "remove delete_user wipe forgett",
-    "update": "edit",
-    "remember(..., supersedes=id)": "supersede",
-    "compact": "vacuum",
-    "checkpoint": "commit",
-    "close": "shutdown",
-    "backup": "snapshot",
-    "export": "to_json",
-    "import_": "load",
-    "reflect": "consolidate",
-}
+VERBS = dict(cases.rows("VERBS"))
 
 
 @pytest.mark.parametrize(

@@ -250,14 +250,7 @@ def test_a_reader_pages_while_a_writer_writes(tmp_path: Path) -> None:
 
 
 _TAGS = ([], ["all"], ["t1"], ["all", "t1"], ["t1", "half"], ["İz"], ["nobody's"])
-_LABELS: tuple[dict[str, Any], ...] = (
-    {},
-    {"user_id": "ada"},
-    {"user_id": "nobody"},
-    {"agent_id": "bot"},
-    {"user_id": "çelik", "session_id": "s1"},
-    {"user_id": "ada", "agent_id": "bot"},
-)
+_LABELS: tuple[dict[str, Any], ...] = tuple(cases.rows("_LABELS"))
 _MORE: tuple[dict[str, Any], ...] = (
     {},
     {"where": {"n": {"lt": 60}}},

@@ -112,8 +112,8 @@ def test_recall_in_a_namespace_is_the_filtered_recall_of_many(tmp_path: Path) ->
     with spector.open(tmp_path / "mind", embedder=FakeEmbedder(dim=32)) as memory:
         memory.remember_many(
             [
-                {"text": f"river stone {n}", "key": str(n), "namespace": ("x", str(n % 400))}
-                for n in range(6000)
+                {"text": f"river stone {n}", "key": str(n), "namespace": ("x", str(n % 200))}
+                for n in range(3000)  # more than the candidates of a recall
             ]
         )
         found = memory.recall("river stone", k=20, namespace=("x", "7"))

@@ -14,8 +14,6 @@ import multiprocessing
 import os
 import pickle
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +26,10 @@ from spector import NotCopyableError
 from spector.cli.main import main
 from spector.errors import InvalidInputError, StoreError, StoreExistsError, StoreNotFoundError
 from tests.api.helpers import own_vectors, texts, vector
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 CUE = [1.0, 0.0, 0.0, 0.0]
 
@@ -150,23 +151,7 @@ def test_a_folder_of_stores_names_them(folder: Path, verb: str) -> None:
     assert not (folder.parent / "new").exists()
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["stats"],
-        ["check"],
-        ["export"],
-        ["recall", "tea"],
-        ["remember", "tea"],
-        ["inspect"],
-        ["backup", "new"],
-        ["restore", "new"],
-        ["check", "--repair", "new"],
-        ["compact"],
-        ["reembed", "--embedder", "default"],
-    ],
-    ids=" ".join,
-)
+@cases("command", ids=" ".join)
 def test_every_command_names_them(
     folder: Path,
     command: list[str],
@@ -254,17 +239,6 @@ def test_an_export_replaces_a_file_only_when_told_to(
     assert main([*command, "--overwrite"]) == 0
     assert target.read_text().count("\n") == 1
     assert other.read_text() == "a letter"
-
-
-def test_the_command_runs_as_a_program_too(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "spector", "stats", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 3
-    assert "there is no store at" in done.stderr
 
 
 # An open memory, and what hangs on it, is neither copied nor pickled.

@@ -148,14 +148,3 @@ def test_an_id_tells_the_millisecond_that_it_was_given_out_in(store_path: Path) 
         first, second = memory.remember_many(["alpha one", "beta two"])
     assert (first.id, second.id) == (now_ms << 10, (now_ms << 10) + 1)
     assert second.id < 1 << 53
-
-
-@pytest.mark.parametrize("number", [-1, 0, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, 1 << 64])
-def test_a_number_that_no_memory_can_have_is_an_unknown_one(store_path: Path, number: int) -> None:
-    """SQLite has numbers of 64 bits with a sign, and Python has no end of them."""
-    with spector.open(store_path, embedder=FakeEmbedder()) as memory:
-        memory.remember("alpha one")
-        assert number not in memory
-        for verb in (memory.get, memory.pin, memory.reinforce, memory.forget):
-            with pytest.raises(spector.UnknownRecordError):
-                verb(number)

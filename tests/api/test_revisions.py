@@ -168,7 +168,7 @@ def test_words_and_revision_that_are_read_are_of_one_moment(tmp_path: Path) -> N
         memory.remember("1", key="n")
 
         def write() -> None:
-            for n in range(2, 400):
+            for n in range(2, 200):
                 memory.remember(str(n), key="n")
             ended.set()
 

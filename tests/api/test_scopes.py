@@ -23,7 +23,6 @@ from hypothesis import strategies as st
 import spector
 from spector import (
     ImmutableRecordError,
-    InvalidFilterError,
     InvalidInputError,
     InvalidScopeError,
     ManualClock,
@@ -33,8 +32,11 @@ from spector import (
     SupersededRecordError,
     UnknownRecordError,
 )
-from tests.api.helpers import ids, texts
+from tests.api.helpers import ids
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 Verb = Callable[..., Any]
 #: every verb that names memories by id
@@ -58,16 +60,7 @@ VERBS: dict[str, Verb] = {
     "prove": lambda m, t, **g: m.forget(t, purge=True, verify=True, **g),
 }
 #: of a memory of user u, agent g, session s
-WRONG: list[dict[str, str]] = [
-    {"user_id": "mallory"},
-    {"agent_id": "other"},
-    {"session_id": "later"},
-    {"user_id": "u", "agent_id": "other"},
-    {"user_id": "mallory", "agent_id": "g"},
-    {"user_id": "U"},
-    {"user_id": "u "},
-    {"agent_id": "g", "session_id": "S"},
-]
+WRONG: list[dict[str, str]] = cases.rows("WRONG")
 MINE = {"user_id": "u", "agent_id": "g", "session_id": "s"}
 
 
@@ -275,7 +268,8 @@ def test_membership_asks_ids_hits_and_records(memory: Memory) -> None:
     hit = memory.recall("mine")[0]
     for each in (record, hit, record.id, np.int64(record.id)):
         assert each in memory
-    for each in (True, None, "mine", record.id + 1, -1, 1 << 80, [record], 1.0, object()):
+    ids_of_none = (record.id + 1, 0, -1, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 2**80)
+    for each in (*ids_of_none, True, None, "mine", str(record.id), [record], 1.0, 1.5, object()):
         assert each not in memory
     memory.forget(hit)
     assert record not in memory
@@ -526,10 +520,3 @@ def test_whatever_a_user_does_the_others_memories_stay(
             left = {r.id: r for r in memory.records() if r.user_id != user}
             assert left == others, (verb, user, which)
         assert memory.check().ok
-
-
-def test_ids_and_a_filter_together_are_refused(memory: Memory) -> None:
-    record = memory.remember("x", user_id="u", tags=["t"])
-    with pytest.raises(InvalidFilterError):
-        memory.forget(record.id, tags=["t"], user_id="u")
-    assert texts(memory) == ["x"]

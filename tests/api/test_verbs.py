@@ -23,7 +23,10 @@ from spector import (
     UnknownRecordError,
 )
 from tests.api.helpers import DIM, files_with, fingerprint, ids, own_vectors, texts, vector, vectors
+from tests.cases import Cases
 from tests.fakes import FailingEmbedder, FakeEmbedder
+
+cases = Cases(__file__)
 
 EVERYTHING: dict[str, Any] = {
     "tags": ["tea", "home"],
@@ -290,17 +293,7 @@ def test_update_changes_the_one_field_under_the_same_id(
 
 @pytest.mark.parametrize(
     ("name", "empty"),
-    [
-        ("metadata", {}),
-        ("session_id", None),
-        ("agent_id", None),
-        ("user_id", None),
-        ("valid_from", None),
-        ("valid_until", None),
-        ("tags", ()),
-        ("source", None),
-        ("role", None),
-    ],
+    [*cases.rows("update_with_none_clears_a_field"), ("tags", ())],
 )
 def test_update_with_none_clears_a_field(memory: Memory, name: str, empty: Any) -> None:
     start = {key: old for key, (old, _) in CHANGES.items()}
@@ -438,13 +431,6 @@ def test_forget_by_id_by_ids_and_by_an_iterator(memory: Memory) -> None:
     assert memory.check().ok
 
 
-def test_one_unknown_id_among_several_forgets_nothing(memory: Memory) -> None:
-    made = ids(memory.remember_many(["a", "b"]))
-    with pytest.raises(UnknownRecordError):
-        memory.forget([*made, 12345])
-    assert ids(memory) == made
-
-
 FILTERS: dict[str, dict[str, Any]] = {
     "tiers": {"tiers": "semantic"},
     "tags": {"tags": ["red", "round"]},
@@ -480,19 +466,7 @@ def test_a_filter_forgets_what_it_selects_and_nothing_else(
     assert memory.forget(pinned.id).ids == (pinned.id,)  # by name even when pinned
 
 
-@pytest.mark.parametrize(
-    "nothing",
-    [
-        {},
-        {"target": None},
-        {"tags": []},
-        {"where": {}},
-        {"target": {}},
-        {"user_id": None},
-        {"time_range": (None, None)},
-        {"any_tags": ()},
-    ],
-)
+@cases("nothing")
 def test_forget_without_any_condition_is_refused(memory: Memory, nothing: dict[str, Any]) -> None:
     memory.remember("x")
     with pytest.raises(InvalidFilterError) as caught:
@@ -506,8 +480,10 @@ def test_forget_with_ids_and_a_filter_is_refused(memory: Memory) -> None:
     with pytest.raises(InvalidFilterError):
         memory.forget(record.id, tags=["a"])
     with pytest.raises(InvalidFilterError):
+        memory.forget(memory.remember("y", user_id="u", tags=["a"]).id, tags=["a"], user_id="u")
+    with pytest.raises(InvalidFilterError):
         memory.forget({"a": 1}, where={"b": 2})
-    assert len(memory) == 1
+    assert len(memory) == 2
 
 
 # -- recall changes nothing unless asked ----------------------------------------------------------

@@ -364,13 +364,6 @@ def test_a_store_in_memory_says_what_to_do_instead(tmp_path: Path) -> None:
         memory.backup(tmp_path / "copy")
 
 
-def test_a_closed_memory_is_refused(mind: Path) -> None:
-    memory = open_tiny(str(mind))
-    memory.close()
-    with pytest.raises(spector.StoreClosedError):
-        memory.backup(mind.parent / "copy")
-
-
 def _flip_vector(mind: Path) -> None:
     flip(sorted(mind.rglob("semantic-*.mem"))[0], 64 + 64 + 3)
 

@@ -12,24 +12,17 @@ from pathlib import Path
 import pytest
 
 from bench.recall.sets import NoDataError, load, repaired, spoken
+from tests.cases import Cases
+
+cases = Cases(__file__)
 
 KNOWN = {"D8:6", "D9:17", "D11:26", "D30:5", "D1:1"}
 
 
-@pytest.mark.parametrize(
-    ("evidence", "gold"),
-    [
-        (["D8:6; D9:17"], ("D8:6", "D9:17")),
-        (["D8:6 D9:17"], ("D8:6", "D9:17")),
-        (["D30:05"], ("D30:5",)),
-        (["D:11:26"], ("D11:26",)),
-        (["D1:1", "D1:1"], ("D1:1",)),
-        ([], ()),
-    ],
-)
-def test_malformed_evidence_is_repaired(evidence: list[str], gold: tuple[str, ...]) -> None:
+@cases("evidence", "gold")
+def test_malformed_evidence_is_repaired(evidence: list[str], gold: list[str]) -> None:
     found, notes = repaired(evidence, KNOWN)
-    assert found == gold
+    assert found == tuple(gold)
     assert bool(notes) == any(each not in KNOWN for each in evidence)
 
 
@@ -54,17 +47,7 @@ def test_absent_data_is_told_with_the_variable_that_names_it(
 
 
 @pytest.mark.needs_data
-@pytest.mark.parametrize(
-    ("name", "stores", "items", "questions"),
-    [
-        ("locomo", 5, 2960, 1018),
-        ("beam", 10, 2432, 179),
-        ("madial", 1, 160, 80),
-        ("madial-named", 1, 160, 80),
-        ("prefeval", 1, 505, 505),
-        ("prefeval-chat", 20, 5064, 200),
-    ],
-)
+@cases("name", "stores", "items", "questions")
 def test_the_real_sets_are_read_whole(
     data_dir: Path, name: str, stores: int, items: int, questions: int
 ) -> None:

@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 
 from bench import report, results
+from tests.cases import Cases
+
+cases = Cases(__file__)
 
 BEGIN, END = report.marks("bench")
 
@@ -60,15 +63,7 @@ def test_times_come_in_their_unit_with_nearest_rank_percentiles() -> None:
     assert stats == {"best": 1.0, "p50": 5.0, "p99": 10.0, "worst": 10.0, "mean": 5.5}
 
 
-@pytest.mark.parametrize(
-    ("target", "kept"),
-    [
-        ({"of": "p50", "op": "<=", "value": 5.0}, True),
-        ({"of": "p50", "op": "<=", "value": 4.9}, False),
-        ({"of": "times_stream", "op": "<=", "value": 1.5}, False),
-        ({"of": "per_second", "op": ">=", "value": 500}, True),
-    ],
-)
+@cases("target", "kept")
 def test_a_promise_is_judged_by_the_figure_it_names(target: dict[str, Any], kept: bool) -> None:
     row = a_row(target=target, extra={"times_stream": 1.51, "per_second": 500.0})
     assert row["met"] is kept

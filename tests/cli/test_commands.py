@@ -18,7 +18,10 @@ import pytest
 
 import spector
 from spector import Flag
+from tests.cases import Cases
 from tests.cli.conftest import LINES, Run
+
+cases = Cases(__file__)
 
 
 def snapshot(path: Path) -> dict[str, bytes]:
@@ -101,22 +104,8 @@ def test_recall_prints_a_table(run: Run, filled: Path) -> None:
     assert len(rows) == 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["--tag", "family"], {1}),
-        (["--tag", "deploy", "--tag", "ops"], {2}),
-        (["--any-tag", "ops", "--any-tag", "family"], {1, 2}),
-        (["--tier", "procedural"], {2}),
-        (["--since", "2026-09-08", "--until", "2026-09-08"], {1}),
-        (["--until", "2026-09-07"], {0}),
-        (["--as-of", "2026-09-08"], {0}),
-        (["--min-importance", "0.8"], {0, 2}),
-        (["--user", "maya"], {1}),
-        (["--where", '{"team": "core"}'], {0}),
-    ],
-)
-def test_recall_filters(run: Run, filled: Path, arguments: list[str], expected: set[int]) -> None:
+@cases("arguments", "expected")
+def test_recall_filters(run: Run, filled: Path, arguments: list[str], expected: list[int]) -> None:
     found = run("recall", filled, "anything", "-k", "10", "--json", *arguments).json
     texts = {hit["text"] for hit in found["hits"]}
     # a pinned memory is exempt from the floor on importance, so both answers are in the contract
@@ -652,18 +641,7 @@ def test_a_history_is_shown_and_taken_back_from_the_shell(run: Run, tmp_path: Pa
     assert run("history", mind, 12345).code == run("reinstate", mind, 12345).code == 2
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        ("--tag", "x"),
-        ("--limit", "9"),
-        ("--source", "s"),
-        ("--tier", "semantic"),
-        ("--format", "jsonl"),
-        ("--user", "ann"),
-        ("--event-time", "2026-01-01T00:00Z"),
-    ],
-)
+@cases("more")
 def test_an_export_imported_with_options_brings_nothing_back_as_current(
     run: Run, tmp_path: Path, more: tuple[str, str]
 ) -> None:

@@ -130,12 +130,16 @@ def test_what_is_no_argument_stays(text: str) -> None:
 def test_a_locked_store_is_told_in_either_tongue(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with spector.open(tmp_path / "mind", embedder=None, dim=4):
+    with spector.open(tmp_path / "mind", embedder=None, dim=4) as memory:
+        memory.remember("a cat", vector=[1.0, 0.0, 0.0, 0.0])
         with pytest.raises(spector.StoreLockedError) as caught:
             spector.open(tmp_path / "mind", embedder=None, dim=4)
         assert "spector " not in caught.value.hint
         assert main(["compact", str(tmp_path / "mind")]) == 3
-        assert "mode=" not in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "hint:" in said
+        assert "mode=" not in said
+        assert main(["list", str(tmp_path / "mind")]) == 0, "readers are welcome"
 
 
 def test_every_flag_and_command_in_a_hint_exists() -> None:

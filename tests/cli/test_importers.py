@@ -218,16 +218,7 @@ def test_a_text_file_in_which_names_take_turns_is_a_transcript(tmp_path: Path) -
     assert [turn["metadata"]["line"] for turn in turns] == [1, 3, 4, 7, 8, 9]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Name: Ann\nCity: Rome\n\nName: Ben\nCity: Oslo\n",
-        "Note: buy milk today please\n" * 3,
-        "Action: Send the minutes to Kim today.\nOwner: Ben of the sales team\n"
-        "Action: Call the bank about the card.\nOwner: Ayla of the front desk\n",
-        "We met Ann: she was late.\nBen: too.\nAll went well.\nIt rained.\n",
-    ],
-)
+@cases("text")
 def test_other_text_files_with_colons_are_no_transcripts(tmp_path: Path, text: str) -> None:
     file = written(tmp_path / "notes.txt", text)
     (chunk,) = iter_messages(file, "text")
@@ -337,15 +328,7 @@ PARENT_LOST = {"a": {"parent": "b"}}
 SOUND = {"a": node("a", None, "user", "what holds")}
 
 
-@pytest.mark.parametrize(
-    ("chats", "place"),
-    [
-        ([{"title": "x"}, {"title": "y"}], r"entry 1 \('x'\)"),
-        ([{"mapping": PARENT_CYCLE, "current_node": "a"}], "entry 1"),
-        ([{"mapping": PARENT_LOST, "current_node": "a"}], "entry 1.*node b"),
-    ],
-    ids=["no mapping", "parent cycle", "parent lost"],
-)
+@cases("chats", "place", ids=["no mapping", "parent cycle", "parent lost"])
 def test_an_export_of_damaged_conversations_only_is_refused_and_the_first_is_named(
     tmp_path: Path, chats: Any, place: str
 ) -> None:

@@ -24,7 +24,10 @@ from spector.errors import (
     StoreNotFoundError,
     UnknownRecordError,
 )
+from tests.cases import Cases
 from tests.cli.conftest import Run
+
+cases = Cases(__file__)
 
 VERBS = tuple(
     (
@@ -34,38 +37,7 @@ VERBS = tuple(
         "procedures learnings concepts retire reactivate dormant hot"
     ).split()
 )
-NEEDS_STORE = {
-    "recall": ["x"],
-    "export": [],
-    "forget": ["1"],
-    "reflect": [],
-    "compact": [],
-    "check": [],
-    "stats": [],
-    "inspect": [],
-    "reembed": [],
-    "history": ["1"],
-    "reinstate": ["1"],
-    "list": [],
-    "get": ["1"],
-    "count": [],
-    "users": [],
-    "update": ["1", "x"],
-    "pin": ["1"],
-    "unpin": ["1"],
-    "resolve": ["1"],
-    "reinforce": ["1"],
-    "facts": [],
-    "graph": ["1"],
-    "entities": [],
-    "procedures": [],
-    "learnings": [],
-    "concepts": [],
-    "retire": ["1"],
-    "reactivate": ["1"],
-    "dormant": [],
-    "hot": [],
-}
+NEEDS_STORE = dict(cases.rows("NEEDS_STORE"))
 
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ("bench", "restore")])
@@ -90,22 +62,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"spector {__version__}\n"
 
 
-@pytest.mark.parametrize(
-    "argv",
-    [
-        [],
-        ["dream"],
-        ["recall"],
-        ["recall", "p", "x", "-k", "0"],
-        ["recall", "p", "x", "-k", "a"],
-        ["remember", "p", "x", "--importance", "1.5"],
-        ["remember", "p", "x", "--valence", "nan"],
-        ["recall", "p", "x", "--where", "[1]"],
-        ["recall", "p", "x", "--where", "{"],
-        ["forget", "p", "first"],
-        ["compact", "p", "--threshold", "2"],
-    ],
-)
+@cases("argv")
 def test_wrong_usage_exits_2_with_a_hint(
     argv: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,31 +73,7 @@ def test_wrong_usage_exits_2_with_a_hint(
     assert "hint: see spector" in captured.err
 
 
-@pytest.mark.parametrize(
-    ("argv", "expected"),
-    [
-        (["remember", "p", "--tag", "x", "words"], {"text": "words", "tag": ["x"]}),
-        (["remember", "--tag", "x", "p", "words", "--user", "u"], {"text": "words", "path": "p"}),
-        (["recall", "p", "--user", "u", "cue"], {"cue": "cue", "user_id": "u"}),
-        (["recall", "p", "-k", "3", "-"], {"cue": "-", "k": 3}),
-        (["recall", "p", "--valence", "-0.5", "0.5", "cue"], {"valence": [-0.5, 0.5]}),
-        (["recall", "p"], {"cue": None}),
-        (["remember", "p", "--pin"], {"text": "-"}),
-        (["remember", "p", "--", "-dash"], {"text": "-dash", "path": "p"}),
-        (["forget", "p", "--purge", "12", "13"], {"ids": [12, 13]}),
-        (["forget", "p", "12", "--purge", "13"], {"ids": [12, 13], "purge": True}),
-        (["forget", "p", "--user", "u"], {"ids": [], "user_id": "u"}),
-        (["update", "p", "7", "--user", "u", "words"], {"id": 7, "text": "words"}),
-        (["update", "p", "--user", "u", "7"], {"id": 7, "text": None}),
-        (["update", "p", "--key", "k", "words"], {"id": "words", "key": "k", "text": None}),
-        (["update", "p", "007", "--key", "k"], {"id": "007", "key": "k"}),
-        (["pin", "p", "--user", "u", "7", "8"], {"ids": [7, 8]}),
-        (["export", "p", "--user", "u", "out"], {"file": "out"}),
-        (["import", "p", "--tag", "x", "a", "b"], {"files": ["a", "b"]}),
-        (["bench", "recall", "--help"], {"arguments": ["--help"]}),
-    ],
-    ids=" ".join,
-)
+@cases("argv", "expected", ids=" ".join)
 def test_options_stand_before_between_and_behind_the_others(
     argv: list[str], expected: dict[str, Any]
 ) -> None:
@@ -204,16 +137,6 @@ def test_how_a_command_ends(
     assert ("Traceback" in result.err) == (code == 70)
 
 
-def test_second_writer_is_refused(run: Run, filled: Path) -> None:
-    import spector
-
-    with spector.open(str(filled)):
-        result = run("reflect", filled)
-        assert run("recall", filled, "cat").code == 0, "readers are welcome"
-    assert result.code == 3
-    assert "hint:" in result.err
-
-
 @pytest.mark.waits
 def test_a_command_waits_for_another_writer(run: Run, filled: Path) -> None:
     import spector
@@ -225,25 +148,7 @@ def test_a_command_waits_for_another_writer(run: Run, filled: Path) -> None:
     leaving.join()
 
 
-WRITING = {
-    "remember": ["a cat"],
-    "update": ["1", "a dog"],
-    "pin": ["1"],
-    "unpin": ["1"],
-    "resolve": ["1"],
-    "reinforce": ["1"],
-    "retire": ["1"],
-    "reactivate": ["1"],
-    "reinstate": ["1"],
-    "forget": ["1"],
-    "import": ["{file}"],
-    "observe": ["{file}"],
-    "recall": ["a cat", "--learn"],
-    "context": ["a cat", "--learn"],
-    "reflect": [],
-    "compact": [],
-    "reembed": [],
-}
+WRITING = dict(cases.rows("WRITING"))
 
 
 @pytest.mark.sampled
@@ -291,9 +196,10 @@ def test_closed_pipe_is_quiet(tmp_path: Path) -> None:
     assert (process.returncode, err) == (141, b"")
 
 
-def test_module_runs_as_a_program() -> None:
+@pytest.mark.parametrize("module", ["spector", "spector.cli"])
+def test_module_runs_as_a_program(module: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "spector.cli", "--version"],
+        [sys.executable, "-m", module, "--version"],
         capture_output=True,
         text=True,
         check=True,

@@ -19,7 +19,10 @@ from hypothesis import strategies as st
 import spector
 from spector.cli.output import Column, Console, clean, width_of, wrap
 from spector.clock import ManualClock, zone_name
+from tests.cases import Cases
 from tests.cli.conftest import Run
+
+cases = Cases(__file__)
 
 
 class Terminal(io.StringIO):
@@ -222,18 +225,7 @@ def cells(out: str, record_id: int) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("verb", ["recall", "list"])
-@pytest.mark.parametrize(
-    ("given", "who"),
-    [
-        (("--role", "assistant"), "assistant"),
-        (("--role", "user", "--metadata", '{"speaker": "Ines"}'), "Ines"),
-        (("--role", "user", "--source", "crawler"), "user (from crawler)"),
-        (("--source", "crawler"), "from crawler"),
-        (("--metadata", '{"speaker": "the system"}'), '"the system"'),
-        (("--role", "tool", "--metadata", '{"speaker": "user"}'), '(as "user")'),
-        ((), ""),
-    ],
-)
+@cases("given", "who")
 def test_the_table_says_who_said_it(
     run: Run,
     tmp_path: Path,

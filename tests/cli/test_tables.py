@@ -13,6 +13,9 @@ import pytest
 from spector.cli.commands import COMMANDS
 from spector.cli.main import parser_of
 from spector.cli.options import SHARED, Arguments
+from tests.cases import Cases
+
+cases = Cases(__file__)
 
 
 def parsed(table: str, *argv: str) -> dict[str, Any]:
@@ -22,40 +25,12 @@ def parsed(table: str, *argv: str) -> dict[str, Any]:
     return {k: v for k, v in vars(parser.parse_args(argv)).items() if k != "as_json"}
 
 
-@pytest.mark.parametrize(
-    ("line", "argv", "wanted"),
-    [
-        ("PATH  where", ("x",), {"path": "x"}),
-        ("NAME?  who", (), {"name": None}),
-        ("FILE?=-  what", (), {"file": "-"}),
-        ("ids ID+:half  which", ("4", "6"), {"ids": [2, 3]}),
-        ("--dry  do nothing", ("--dry",), {"dry": True}),
-        ("--no >drawing=none  leave it", ("--no",), {"drawing": "none"}),
-        ("-n/--limit N:half=20  most", (), {"limit": 10}),
-        ("-n/--limit N:half=20  most", ("-n", "8"), {"limit": 4}),
-        ("--tag TAG*  what", (), {"tag": []}),
-        ("--tag TAG*  what", ("--tag", "a", "--tag", "b"), {"tag": ["a", "b"]}),
-        ("--user ID >user_id  who", ("--user", "u"), {"user_id": "u"}),
-        ("--between LOW HIGH:half  range", ("--between", "2", "4"), {"between": [1, 2]}),
-        ("--how fast|safe=safe  how", (), {"how": "safe"}),
-        ("--which *:letter  which", ("--which", "b"), {"which": ["b"]}),
-        ("(one of)\n-a  one\n-b  other\n[]\n--c  third", ("-a", "--c"), {"a": True, "b": False, "c": True}),
-        ("@path\n@wait", ("p", "--wait", "1"), {"path": "p", "wait": 1.0}),
-    ],
-)  # fmt: skip
+@cases("line", "argv", "wanted")
 def test_a_line_is_an_argument(line: str, argv: tuple[str, ...], wanted: dict[str, Any]) -> None:
     assert parsed(line, *argv) == wanted
 
 
-@pytest.mark.parametrize(
-    ("line", "argv"),
-    [
-        ("--how fast|safe  how", ("--how", "slow")),
-        ("--which :letter  which", ("--which", "c")),
-        ("(one of)\n-a  one\n-b  other", ("-a", "-b")),
-        ("ids ID+:half  which", ()),
-    ],
-)
+@cases("line", "argv")
 def test_what_a_line_excludes_is_refused(line: str, argv: tuple[str, ...]) -> None:
     with pytest.raises(SystemExit):
         parsed(line, *argv)

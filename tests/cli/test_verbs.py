@@ -133,25 +133,11 @@ def test_get_shows_every_word_and_what_is_known_of_it(run: Run, tmp_path: Path) 
 
 # --- the guard -----------------------------------------------------------------------------------
 
-CHANGES = {
-    "get": [],
-    "pin": [],
-    "unpin": [],
-    "resolve": [],
-    "reinforce": [],
-    "update": ["new words"],
-    "history": [],
-    "reinstate": [],
-    "forget": [],
-}
+CHANGES = dict(cases.rows("CHANGES"))
 
 
 @pytest.mark.parametrize("verb", CHANGES)
-@pytest.mark.parametrize(
-    "guard",
-    [["--user", "oskar"], ["--user", "lena", "--agent", "desk"], ["--session", "s"]],
-    ids=" ".join,
-)
+@cases("guard", ids=" ".join)
 def test_a_memory_of_another_scope_is_as_unknown_as_one_that_never_was(
     run: Run, mind: Path, verb: str, guard: list[str]
 ) -> None:

@@ -269,6 +269,8 @@ def test_a_configuration_is_a_value() -> None:
     config = Config.preset("v9", sleep={"category_rates": {"fact": 0.1}})
     assert copy.deepcopy(config) == pickle.loads(pickle.dumps(config)) == config
     assert len({config, copy.copy(config)}) == 1
+    with pytest.raises(TypeError):
+        Config(5)  # type: ignore[misc]
     with pytest.raises(dataclasses.FrozenInstanceError):
         config.observe.max_chars = 3  # type: ignore[misc]
 

@@ -25,11 +25,6 @@ PLAIN = {"id": 1, "text": "Ada works at Acme", "user_id": "u"}
 FACT = {"subject": "Ada", "predicate": "works_at", "object": "Acme"}
 
 
-@pytest.fixture
-def memory(tmp_path: Path) -> Memory:
-    return spector.open(tmp_path / "mind", embedder=FakeEmbedder())
-
-
 def given(tmp_path: Path, *lines: Any) -> Path:
     file = tmp_path / "in.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))

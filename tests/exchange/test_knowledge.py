@@ -23,11 +23,6 @@ from tests.facets.test_erasure import commit, mention
 from tests.fakes import FakeEmbedder
 
 
-@pytest.fixture
-def memory(tmp_path: Path) -> Memory:
-    return spector.open(tmp_path / "mind", embedder=FakeEmbedder())
-
-
 def known(memory: Memory, user: str = "u") -> dict[str, int]:
     """One of each sort of knowledge, of one user."""
     a = memory.remember("Ada works at Acme", user_id=user)

@@ -12,21 +12,17 @@ import pytest
 
 import spector
 from spector import InvalidInputError, Memory, UnknownRecordError
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 
 def make(memory: Memory, name: str, category: str = "object", **given: object) -> int:
     return memory.concepts.find_or_create(name, category, **given)[0].id  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        ("coffee mug", "coffee mug", "coffee_mug"),
-        ("CoffeeMug", "coffee-mug", "COFFEE MUG"),
-        ("Çay bardağı", "cay_bardagi", "ÇAY BARDAĞI"),
-    ],
-)
+@cases("names")
 def test_all_spellings_are_one_concept(memory: Memory, names: tuple[str, ...]) -> None:
     found = [memory.concepts.find_or_create(each, "object") for each in names]
     assert [made for _, made in found] == [True, False, False]

@@ -15,7 +15,10 @@ import pytest
 import spector
 from spector import InvalidInputError, Memory, UnknownRecordError
 from spector.clock import ManualClock
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 
 def test_sources_raise_confidence_once_each(memory: Memory) -> None:
@@ -284,40 +287,13 @@ def drawn(kin_memory: Memory, text: str) -> list[tuple[str, str, str]]:
     return [(each.subject, each.predicate, each.object) for each in found]
 
 
-@pytest.mark.parametrize(
-    ("fact", "texts"),
-    [
-        (
-            ("user", "manager", "Odile"),
-            (
-                "My boss is Odile.",
-                "My supervisor is called Odile.",
-                "I report to Odile.",
-            ),
-        ),
-        (
-            ("user", "partner", "Kemal"),
-            (
-                "My husband is Kemal.",
-                "I'm married to Kemal.",
-                "My fiance is called Kemal.",
-            ),
-        ),
-        (
-            ("user", "works_at", "Brackley Foundry"),
-            (
-                "I work at Brackley Foundry.",
-                "My employer is Brackley Foundry.",
-                "I'm employed by Brackley Foundry.",
-            ),
-        ),
-        (("user", "lives_in", "Fowey"), ("I live in Fowey.", "My home is in Fowey.")),
-    ],
-)
+@cases("fact", "texts")
 def test_one_relation_has_one_predicate(
-    kin_memory: Memory, fact: tuple[str, str, str], texts: tuple[str, ...]
+    kin_memory: Memory, fact: list[str], texts: list[str]
 ) -> None:
-    assert {text: drawn(kin_memory, text) for text in texts} == {text: [fact] for text in texts}
+    assert {text: drawn(kin_memory, text) for text in texts} == {
+        text: [tuple(fact)] for text in texts
+    }
 
 
 @pytest.mark.parametrize("text", ["My dog is called Bosun.", "My dog's name is Bosun."])

@@ -90,15 +90,7 @@ def test_a_second_source_raises_confidence(memory: Memory) -> None:
     assert (fact.confidence, len(fact.sources)) == (0.65, 2)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "value"),
-    [
-        ("I live in Paris.", "I moved to Berlin.", "Berlin"),
-        ("The staging port is 8080.", "The staging port is 8443.", "8443"),
-        ("Adım Ali.", "Artık Ankara'da yaşıyorum.", "Ali"),
-        ("İzmir'de yaşıyorum.", "Ankara'da yaşıyorum.", "Ankara"),
-    ],
-)
+@cases("old", "new", "value")
 def test_a_newer_value_takes_the_place_of_an_older(
     memory: Memory, old: str, new: str, value: str
 ) -> None:

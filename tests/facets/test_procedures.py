@@ -16,7 +16,10 @@ from spector import InvalidInputError, Memory, UnknownRecordError
 from spector.errors import ImmutableRecordError, UnknownArgumentError
 from spector.knowledge import learned_procedure
 from spector.records import Step
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 
 def run(memory: Memory, procedure: int, outcomes: str) -> None:
@@ -229,16 +232,7 @@ def test_a_run_that_succeeded_is_a_draft() -> None:
     assert made.triggers == ("fix", "build", "find", "file", "edit", "make")
 
 
-@pytest.mark.parametrize(
-    "run",
-    [
-        [],
-        [episode()],
-        [episode(tool="make", success=False)],
-        [episode(tool="make")],
-        [episode(tool="a", success=True), episode(tool="b", success=False)],
-    ],
-)
+@cases("run")
 def test_a_run_without_success_teaches_nothing(run: list[dict[str, object]]) -> None:
     assert learned_procedure(list(enumerate(run)), "") is None
 

@@ -216,21 +216,7 @@ def test_a_folder_of_claude_code_is_read_past_a_torn_session(tmp_path: Path) -> 
 
 
 def test_items_of_an_agents_session(tmp_path: Path) -> None:
-    items = [
-        {"role": "user", "content": "Status of order 5?"},
-        {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "think"}]},
-        {"type": "function_call", "call_id": "c", "name": "status", "arguments": "{}", "id": "f"},
-        {"type": "function_call_output", "call_id": "c", "output": "shipped"},
-        {
-            "type": "message",
-            "id": "m",
-            "status": "completed",
-            "role": "assistant",
-            "content": [{"type": "output_text", "text": "It was shipped.", "annotations": []}],
-        },
-        {"type": "web_search_call", "id": "w", "status": "completed"},
-        {"role": "user", "content": [{"type": "input_image", "image_url": "x"}]},
-    ]
+    items = cases.rows("items")
     path = lines(tmp_path / "session.jsonl", *items)
     found = read(path)
     assert [(each["role"], each["text"]) for each in found] == [
@@ -275,28 +261,7 @@ def test_sharegpt(tmp_path: Path) -> None:
         read(path)
 
 
-MEM0 = [
-    {
-        "id": "a",
-        "memory": "Prefers window seats",
-        "hash": "h",
-        "metadata": None,
-        "created_at": "2025-06-01T10:00:00-07:00",
-        "updated_at": "2025-06-02T10:00:00-07:00",
-        "user_id": "ana",
-        "run_id": "r1",
-        "categories": ["travel"],
-    },
-    {"id": "b", "memory": "Plays chess", "metadata": {"level": 3}, "created_at": None},
-    {"id": "c", "memory": "", "user_id": "ana"},
-    {
-        "id": "d",
-        "memory": "On leave",
-        "user_id": 7,
-        "agent_id": "bot",
-        "expiration_date": "2025-07-01",
-    },
-]
+MEM0 = cases.rows("MEM0")
 
 
 def test_mem0(tmp_path: Path) -> None:
@@ -314,22 +279,7 @@ def test_mem0(tmp_path: Path) -> None:
     assert reasons(path, "mem0") == ["no text"]
 
 
-DOCUMENTS = [
-    {
-        "page_content": "a passage",
-        "metadata": {"source": "a.pdf", "page": 3, "created_at": "2025-06-01T10:00:00Z"},
-        "type": "Document",
-        "id": None,
-    },
-    {
-        "lc": 1,
-        "type": "constructor",
-        "id": ["langchain", "Document"],
-        "kwargs": {"page_content": "dumped", "metadata": {}},
-    },
-    {"page_content": "", "metadata": {}},
-    {"page_content": "bare", "metadata": None},
-]
+DOCUMENTS = cases.rows("DOCUMENTS")
 
 
 def test_langchain_documents(tmp_path: Path) -> None:
@@ -347,21 +297,7 @@ def test_langchain_documents(tmp_path: Path) -> None:
         read(path)
 
 
-HAYSTACK: dict[str, Any] = {
-    "question_id": "q1",
-    "question": "x?",
-    "answer": "y",
-    "question_date": "2023/06/01",
-    "haystack_dates": ["2023/05/20 (Sat) 02:21", "2023/05/21 (Sun) 23:59"],
-    "haystack_session_ids": ["s1", "s2"],
-    "haystack_sessions": [
-        [
-            {"role": "user", "content": "I bought a red kettle", "has_answer": True},
-            {"role": "assistant", "content": "Nice."},
-        ],
-        [{"role": "user", "content": ""}, {"role": "user", "content": "It whistles"}],
-    ],
-}
+HAYSTACK: dict[str, Any] = dict(cases.rows("HAYSTACK"))
 
 
 def test_longmemeval(tmp_path: Path) -> None:

@@ -37,9 +37,12 @@ from spector.importers import (
     parse_time,
     register,
 )
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
 from tests.importers.files import imported, lines, opened, written
 from tests.importers.samples import SAMPLES
+
+cases = Cases(__file__)
 
 
 def node(key: str, parent: str | None, role: str, text: str) -> dict[str, Any]:
@@ -112,10 +115,7 @@ def test_chats_that_were_left_are_read(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "words",
-    ["Essa mensagem foi apagada", "تم حذف هذه الرسالة", "यह मैसेज मिटा दिया गया", "<मीडिया के बिना>"],
-)
+@cases("words")
 def test_words_of_the_program_in_more_languages(words: str, tmp_path: Path) -> None:
     path = written(
         tmp_path / "WhatsApp Chat with Asha.txt",
@@ -136,41 +136,14 @@ def test_a_page_of_notion_has_its_name_without_its_number(tmp_path: Path) -> Non
     assert record.source == f"{folder.name}/Pumps deadbeefdeadbeefdeadbeefdeadbeef.md"
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        {
-            "type": "mcp_call",
-            "id": "m",
-            "name": "search",
-            "arguments": "{}",
-            "output": "It is Bonn.",
-        },
-        {"role": "function", "name": "search", "content": "It is Bonn."},
-        {
-            "role": "assistant",
-            "content": [
-                {"type": "mcp_tool_result", "content": [{"type": "text", "text": "It is Bonn."}]}
-            ],
-        },
-    ],
-)
+@cases("message")
 def test_what_a_tool_answers_is_said_by_the_tool(message: Mapping[str, Any]) -> None:
     with opened() as memory:
         record = memory.remember(message)
         assert (record.text, record.role) == ("It is Bonn.", "tool")
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("chat.csv", "date,sender,message\n2024-05-13 10:15,Ann,hello\n"),
-        (
-            "docs.json",
-            '[{"page_content": "hello", "metadata": {"created": "2024-05-13T10:15:00"}}]',
-        ),
-    ],
-)
+@cases("name", "text")
 def test_times_without_zones_are_known_again_in_another_zone(
     name: str, text: str, tmp_path: Path
 ) -> None:

@@ -16,7 +16,10 @@ import pytest
 
 from spector.errors import ImportFormatError
 from spector.importers import Importing, ImportOptions, detect_format
+from tests.cases import Cases
 from tests.importers.files import opened, read, reasons, told, written
+
+cases = Cases(__file__)
 
 # --- Telegram ------------------------------------------------------------------------------------
 
@@ -35,14 +38,7 @@ def message(number: int, text: Any, **more: Any) -> dict[str, Any]:
 
 
 TELEGRAM = [
-    {
-        "id": 1,
-        "type": "service",
-        "date": "2025-01-15T10:29:00",
-        "actor": "Ira",
-        "action": "create_group",
-        "text": "",
-    },
+    *cases.rows("TELEGRAM"),
     message(
         2,
         [
@@ -159,21 +155,15 @@ def test_whatsapp_in_turkish_from_its_zip(tmp_path: Path) -> None:
     assert {each["session_id"] for each in found} == {"whatsapp/Aile"}
 
 
-@pytest.mark.parametrize(
-    ("days", "first"),
-    [
-        (("03/02/25", "04/02/25", "01/03/25"), (2, 3)),  # only with the day first does time go on
-        (("02/03/25", "02/04/25", "03/01/25"), (2, 3)),  # only with the month first
-    ],
-)
+@cases("days", "first")
 def test_the_order_of_day_and_month_is_the_one_in_which_time_goes_on(
-    tmp_path: Path, days: tuple[str, ...], first: tuple[int, int]
+    tmp_path: Path, days: list[str], first: list[int]
 ) -> None:
     path = written(
         tmp_path / "_chat.txt", "".join(f"{day}, 10:00 - Ann: hello there\n" for day in days)
     )
     moment = read(path)[0]["event_time"]
-    assert (moment.month, moment.day) == first
+    assert [moment.month, moment.day] == first
 
 
 def test_an_order_that_cannot_be_known_is_said(tmp_path: Path) -> None:
@@ -195,51 +185,7 @@ USERS = [
     {"id": "U2", "name": "ben", "profile": {"display_name": "Ben", "real_name": "Benjamin"}},
     {"id": "U3", "deleted": True, "profile": None},
 ]
-DAY = [
-    {
-        "type": "message",
-        "subtype": "channel_join",
-        "user": "U1",
-        "text": "<@U1> has joined",
-        "ts": "1714730000.000100",
-    },
-    {
-        "type": "message",
-        "user": "U1",
-        "text": "Ask <@U2> in <#C1|general> &amp; read "
-        "<https://example.org/a|the page> &lt;now&gt;",
-        "ts": "1714730400.000200",
-    },
-    {
-        "type": "message",
-        "user": "U2",
-        "text": "In the thread",
-        "ts": "1714730500.000300",
-        "thread_ts": "1714730400.000200",
-    },
-    {
-        "type": "message",
-        "subtype": "bot_message",
-        "bot_id": "B1",
-        "username": "Deploys",
-        "text": "Build 7 is green",
-        "ts": "1714730600.000400",
-    },
-    {
-        "type": "message",
-        "user": "U3",
-        "text": "",
-        "files": [{"mimetype": "image/png"}],
-        "ts": "1714730700.000500",
-    },
-    {
-        "type": "message",
-        "user": "U9",
-        "user_profile": {"real_name": "Guest"},
-        "text": "Hello",
-        "ts": "1714730800.000600",
-    },
-]
+DAY = cases.rows("DAY")
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -182,17 +182,7 @@ def test_a_text_beyond_the_limit_is_split_and_loses_no_word(tmp_path: Path) -> N
 def test_a_time_that_is_missing_is_that_of_the_nearest_or_said(
     memory: spector.Memory, tmp_path: Path
 ) -> None:
-    talk = [
-        {"role": "user", "content": "one", "session_id": "a"},
-        {
-            "role": "assistant",
-            "content": "two",
-            "session_id": "a",
-            "createdAt": "2024-05-03T10:00Z",
-        },
-        {"role": "user", "content": "three", "session_id": "a"},
-        {"role": "user", "content": "four", "session_id": "b"},
-    ]
+    talk = cases.rows("talk")
     found = [each.get("event_time") for each in iter_messages(lines(tmp_path / "c.jsonl", *talk))]
     moment = datetime(2024, 5, 3, 10, tzinfo=UTC)
     assert found == [moment, moment, moment, None]
@@ -224,14 +214,7 @@ def test_what_only_looks_like_a_time_is_a_property(tmp_path: Path) -> None:
 
 
 def test_a_format_that_is_not_known_is_refused_and_not_guessed(tmp_path: Path) -> None:
-    files = {
-        "page.html": "<!DOCTYPE html><p>hi</p>",
-        "page.txt": "<html><body>hi</body></html>",
-        "odd.json": '{"rows": [1, 2]}',
-        "table.csv": "a,b\n1,2\n",
-        "box.txt": "From ann@example.org Mon Jan  1 10:00:00 2024\nSubject: hi\n",
-        "odd.xyz": "words alone",
-    }
+    files = dict(cases.rows("files"))
     for name, text in files.items():
         path = written(tmp_path / name, text)
         with pytest.raises(ImportFormatError) as caught:

@@ -50,21 +50,7 @@ def test_what_stands_for_no_time_is_none_and_is_kept(tmp_path: Path, name: str, 
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(
-    "value",
-    [
-        "soon",
-        "May 3, 2024",
-        "03/05/2024",
-        "2024-02-30T10:00Z",
-        "2024-05-03T24:00:00Z",
-        True,
-        [2024],
-        1e300,
-        {"year": 2024},
-        "Fri, 33 May 2024 10:00:00 GMT",
-    ],
-)
+@cases("value")
 def test_a_time_that_cannot_be_known_refuses_its_file(tmp_path: Path, value: Any) -> None:
     path = lines(tmp_path / "m.jsonl", {"role": "user", "content": "x y", "timestamp": value})
     with pytest.raises(ImportFormatError, match=r"line 1|document"):
@@ -134,27 +120,7 @@ DUMPED = [
     dumped("RemoveMessage", "", id="h1"),
     dumped("AIMessageChunk", [{"type": "text", "text": "So it is."}]),
 ]
-AS_DICTS = [
-    {"type": "system", "data": {"content": "Obey."}},
-    {
-        "type": "human",
-        "data": {
-            "content": "I live in Kars.",
-            "type": "human",
-            "id": "h1",
-            "name": "Ayşe",
-            "additional_kwargs": {},
-        },
-    },
-    {
-        "type": "ai",
-        "data": {"content": "Noted.", "tool_calls": [{"name": "save", "args": {"x": 1}}]},
-    },
-    {"type": "ai", "data": {"content": "", "tool_calls": [{"name": "save", "args": {}}]}},
-    {"type": "tool", "data": {"content": "saved", "tool_call_id": "t"}},
-    {"type": "remove", "data": {"content": "", "id": "h1"}},
-    {"type": "AIMessageChunk", "data": {"content": "So it is."}},
-]
+AS_DICTS = cases.rows("AS_DICTS")
 
 
 @pytest.mark.parametrize("form", ["array", "lines", "conversation"])
@@ -196,24 +162,7 @@ def test_a_document_among_messages_is_not_lost(tmp_path: Path) -> None:
 
 
 def test_items_that_say_nothing_are_records(tmp_path: Path) -> None:
-    items = [
-        {"type": "mcp_list_tools", "id": "l", "tools": []},
-        {"type": "item_reference", "id": "m"},
-        {"type": "file_search_call", "id": "s", "queries": ["order 5"]},
-        {"role": "developer", "content": "Be rude."},
-        {"role": "user", "content": [{"type": "input_text", "text": "Status of order 5?"}]},
-        {
-            "type": "function_call_output",
-            "call_id": "c",
-            "output": [{"type": "input_text", "text": "shipped"}],
-        },
-        {
-            "type": "message",
-            "role": "assistant",
-            "content": [{"type": "refusal", "refusal": "No."}],
-        },
-        {"type": "computer_call_output", "call_id": "x", "output": {"type": "input_image"}},
-    ]
+    items = cases.rows("items")
     path = lines(tmp_path / "items.jsonl", *items)
     assert [(each["role"], each["text"]) for each in read(path)] == [
         ("user", "Status of order 5?"),
@@ -311,30 +260,7 @@ def test_what_is_no_text_is_named(tmp_path: Path, start: bytes, said: str, name:
     assert caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("document", "said"),
-    [
-        (
-            [{"ID": 1, "Timestamp": "2024-01-01 10:00:00", "Contents": "hi", "Attachments": ""}],
-            "Discord's own data package",
-        ),
-        (
-            {"core_memory": [{"label": "human"}], "messages": [{"role": "user", "content": "x"}]},
-            "an agent of Letta",
-        ),
-        ({"agents": [], "blocks": [], "files": []}, "an agent of Letta"),
-        (
-            {
-                "participants": [{"name": "Ann"}],
-                "thread_path": "inbox/ann",
-                "messages": [
-                    {"sender_name": "Ann", "timestamp_ms": 1714730000000, "content": "SelÃ¢m"}
-                ],
-            },
-            "Facebook",
-        ),
-    ],
-)
+@cases("document", "said")
 def test_exports_that_are_known_and_not_read_are_refused_by_name(
     tmp_path: Path, document: Any, said: str
 ) -> None:

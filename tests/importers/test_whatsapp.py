@@ -25,16 +25,7 @@ EVENING = datetime(2025, 2, 13, 22, 1, tzinfo=UTC)
 PHONES = {name: tuple(rest) for name, *rest in cases.rows("PHONES")}
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "day"),
-    [
-        ("24. 10. 31. 15:50", "24. 10. 31. 15:51", "2024-10-31"),  # Korean, Hungarian: one day
-        ("24/10/29 15:50:46", "24/11/02 15:51:46", "2024-10-29"),
-        ("24-10-31 15:50", "24-11-02 15:51", "2024-10-31"),
-        ("13/03/24, 10:15", "14/03/24, 10:16", "2024-03-13"),  # no other place of the year
-        ("10/3/24, 10:15", "11/3/24, 10:16", "2024-03-10"),
-    ],
-)
+@cases("first", "second", "day")
 def test_a_year_of_two_digits_is_found_in_its_place(
     tmp_path: Path, first: str, second: str, day: str
 ) -> None:
@@ -107,16 +98,7 @@ def test_what_android_says_itself_is_no_message(tmp_path: Path) -> None:
     assert reasons(path, "whatsapp") == ["notice", "notice", "no text", "sound"]
 
 
-@pytest.mark.parametrize(
-    ("line", "fault"),
-    [
-        ("13/2/2568 22:01 - Ann: hello", "the year 2568"),
-        ("13/2/68 22:01 - Ann: hi", "year 2068"),
-        ("13/2/25 xyz 10:01 - Ann: hello", "the word 'xyz' beside the time"),
-        ("13/2/25, 13:01 PM - Ann: hello", "no 13 o'clock"),
-        ("31/2/25, 10:01 - Ann: x", "no day"),
-    ],
-)
+@cases("line", "fault")
 def test_a_date_that_cannot_be_known_is_refused_with_its_line(
     tmp_path: Path, line: str, fault: str
 ) -> None:

@@ -41,6 +41,7 @@ from spector.kernel.contract.quantization import (
 from spector.kernel.contract.query import make_query
 from spector.kernel.contract.scanner import AllowList, Part, PartTable
 from spector.kernel.dispatch import get_kernel
+from tests.cases import Cases
 from tests.kernel.blocks import (
     NOW_MS,
     headers_of,
@@ -50,6 +51,8 @@ from tests.kernel.blocks import (
     make_rows,
 )
 from tests.kernel.test_backends_agree import image
+
+cases = Cases(__file__)
 
 QUERY = make_query(now_ms=NOW_MS, vector=np.ones(10))
 
@@ -131,27 +134,7 @@ def test_read_only_maps_are_scanned_and_kept_alive(name: str, tmp_path: Path) ->
     assert kernel.scan(table, QUERY, 10).ids.tolist() == want.ids.tolist()
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"tags_all": -1},
-        {"tags_all": 1 << 64},
-        {"overlap_mask": 1 << 64},
-        {"any_masks": [-1]},
-        {"valence_min": -129},
-        {"valence_max": 128},
-        {"mood": 300},
-        {"now_ms": 1 << 62},
-        {"event_min_ms": 1 << 63},
-        {"importance_floor": float("nan")},
-        {"importance_floor": 2.0},
-        {"retention_floor": -0.1},
-        {"drop_flags": 1 << 16},
-        {"modality_mask": 1 << 32},
-        {"category_mask": 1.5},
-        {"now_ms": "today"},
-    ],
-)
+@cases("arguments")
 def test_query_arguments_out_of_range_are_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises(InvalidFilterError, match=next(iter(arguments))):
         make_query(**{"now_ms": 0, **arguments})

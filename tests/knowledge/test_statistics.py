@@ -45,10 +45,7 @@ def test_a_constant_and_a_trend_are_no_chance_and_a_shuffle_is() -> None:
     assert 180 <= random_ones <= 199  # 5 % of pure chance looks like order
 
 
-@pytest.mark.parametrize(
-    ("good", "of", "random_"),
-    [(17, 30, True), (27, 30, False), (8, 8, False), (4, 8, True), (1, 20, False)],
-)
+@cases("good", "of", "random_")
 def test_successes_against_a_coin(good: int, of: int, random_: bool) -> None:
     assert statistics.outcomes_are_random([True] * good + [False] * (of - good)) is random_
 

@@ -97,15 +97,7 @@ def test_fields_tell_speaker_day_month_and_year() -> None:
     assert set(field_terms(None, 1_683_547_200_000)) <= set(_content("on the 8th of May 8 2023"))
 
 
-@pytest.mark.parametrize(
-    "forms",
-    [
-        "toplantı toplantılar toplantıya toplantıda toplantının",
-        "araba arabalar arabam arabayı",
-        "öğretmen öğretmenler öğretmenim öğretmene",
-        "köpek köpekler köpeğim köpeğimin",
-    ],
-)
+@cases("forms")
 def test_the_forms_of_a_turkish_word_meet(forms: str) -> None:
     assert len({stems.stem_of(form, "turkish") for form in forms.split()}) == 1
 

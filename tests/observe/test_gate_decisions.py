@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import numpy as np
 import pytest
 
 import spector
@@ -180,15 +179,7 @@ def test_another_speaker_repeats_nothing() -> None:
 # -- details --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("before", "now"),
-    [
-        ("Ada bought a boat.", "Ada bought a boat in Kars for 9,000 euros."),
-        ("I live in Berlin.", "I live in Berlin, on the third floor of an old building."),
-        ("Mesleğim hemşire.", "Haftada dört gün küçük bir yerde hemşire olarak çalışıyorum."),
-        ("Rex limps.", "Rex limps on the left hind leg."),
-    ],
-)
+@cases("before", "now")
 def test_a_further_detail_is_tied_to_what_it_extends(before: str, now: str) -> None:
     found = verdict(before, now, days=1)
     assert (found.action, found.relation, found.nearest) == ("create", "elaborates", 1), found
@@ -221,15 +212,7 @@ def test_a_decision_says_what_it_did() -> None:
     assert found.to_dict()["superseded"] == [1]
 
 
-@pytest.mark.parametrize(
-    ("now", "past"),
-    [
-        ("I live in Leeds.", "I moved to Oslo in 2012."),
-        ("I live in Leeds.", "Decades ago we moved to Oslo."),
-        ("I live in Leeds.", "I moved to Oslo when I was nine."),
-        ("I am a welder.", "I became a florist in 1997."),
-    ],
-)
+@cases("now", "past")
 def test_a_change_of_long_ago_hides_nothing_of_now(now: str, past: str) -> None:
     with spector.open(":memory:", embedder=FakeEmbedder(dim=32)) as memory:
         first = memory.observe(now, event_time="2026-03-01").records[0]
@@ -299,34 +282,12 @@ def test_the_gap_is_decided_by_importance(importance: float, action: str) -> Non
     assert bool(found.reason) == (action == "skip")
 
 
-@pytest.mark.parametrize(
-    ("likeness", "action"),
-    [
-        (0.60, "create"),
-        (0.699, "create"),
-        (0.70, "create"),
-        (0.7499, "create"),
-        (0.75, "update"),
-        (0.92, "update"),
-        (float(np.float32(0.92)), "update"),
-        (0.921, "reinforce"),
-        (1.0, "reinforce"),
-    ],
-)
+@cases("likeness", "action")
 def test_the_bands_have_no_hole(likeness: float, action: str) -> None:
     assert band_verdict(known("The fern droops.", likeness), "Our palm droops.").action == action
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("Shell, 40 euros", "Shell, 42 euros"),
-        ("Lunch with Ada", "Lunch with Bob"),
-        ("Dentist on May 3", "Dentist on May 9"),
-        ("The pump leaks", "The pump does not leak"),
-        ("Berber, 120 lira", "Berber, 150 lira"),
-    ],
-)
+@cases("old", "new")
 @pytest.mark.parametrize("likeness", [0.80, 0.95])
 def test_other_particulars_are_another_memory(old: str, new: str, likeness: float) -> None:
     found = band_verdict(known(old, likeness), new)

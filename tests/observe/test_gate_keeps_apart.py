@@ -36,16 +36,7 @@ def told(memory: Memory, *texts: str) -> list[int]:
     return out
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("I live in Kars, have two cats and a boat.", "I live in Bonn now."),
-        ("I work at Acme as a welder, night shifts only.", "I work at Initech now."),
-        ("My phone number is 555-1234, call after six.", "My phone number is 555-9999."),
-        ("Ankara'da yaşıyorum ve iki kedi besliyorum.", "Artık İzmir'de yaşıyorum."),
-        ("Kedimin adı Pamuk, beyaz bir tekir.", "Kedimin adı Duman."),
-    ],
-)
+@cases("old", "new")
 def test_what_else_a_sentence_says_stays(old: str, new: str) -> None:
     with opened() as memory:
         first, second = told(memory, old, new)
@@ -53,15 +44,7 @@ def test_what_else_a_sentence_says_stays(old: str, new: str) -> None:
         assert not memory.get(second).superseded
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("I live in Kars.", "I live in Bonn now."),
-        ("Hi, I live in Kars, Turkey.", "I live in Bonn now."),
-        ("So, as you know, the port is 8080.", "Actually the port is 8443."),
-        ("Evet, staging portu 8080.", "Staging portu artık 8443."),
-    ],
-)
+@cases("old", "new")
 def test_what_says_nothing_else_is_superseded_with_its_facts(old: str, new: str) -> None:
     with opened() as memory:
         first, second = told(memory, old, new)
@@ -115,16 +98,7 @@ def test_a_change_within_the_same_limits_takes_the_place_of_the_old(before: str,
     assert verdict(before, now, days=3).superseded == (1,)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "is_gone"),
-    [
-        ("I live in Tampere.", "I live in Finland.", False),
-        ("I live in the Netherlands.", "I live in Utrecht.", False),
-        ("Peru'da yaşıyorum.", "Cusco'da yaşıyorum.", False),
-        ("I live in Tampere.", "I moved to Norway.", True),
-        ("I live in Chile.", "I live in Norway.", True),
-    ],
-)
+@cases("old", "new", "is_gone")
 def test_a_country_hides_no_town_unless_one_moved(old: str, new: str, is_gone: bool) -> None:
     with opened() as memory:
         first, second = told(memory, old, new)
@@ -174,47 +148,18 @@ def test_another_one_of_the_same_kind_replaces_nothing(old: str, new: str) -> No
     assert last_action(old, new) == "create"
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("my sister Joana lives in Braga", "Joana moved to Faro"),
-        ("my dog Biscuit is 11", "Biscuit is 12 now"),
-        ("our daughter Ines is allergic to nuts", "turns out Ines isn't allergic to nuts"),
-        ("eşim Kerem Bosch'ta çalışıyor", "Kerem artık Siemens'te çalışıyor"),
-        ("Kerem Bosch'ta çalışıyor", "Kerem Bosch'tan ayrıldı, artık Siemens'te çalışıyor"),
-    ],
-)
+@cases("old", "new")
 def test_the_same_one_is_known_by_name(old: str, new: str) -> None:
     assert last_action(old, new) == "supersede"
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "My locker code is 9125. No.",
-        "My locker code is 9125, no, my locker code is 3307",
-        "My locker code is 9125. Correction: 3307.",
-        "My locker code is 9125. 3307.",
-        "~~My locker code is 9125~~",
-        "`My locker code is 9125`",
-        "My locker code is 9125 /joke",
-        "My locker code is 9125 🤡",
-        "Re: my locker code is 9125",
-        "Q: my locker code is 9125",
-    ],
-)
+@cases("message")
 def test_only_plain_words_that_are_understood_whole_hide(message: str) -> None:
     assert last_action("My locker code is 3307.", "My locker code is 9125 now.") == "supersede"
     assert last_action("My locker code is 3307.", message) != "supersede"
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "assistant: My locker code is 9125 now.",
-        {"content": "My locker code is 9125 now.", "metadata": {"speaker": "Assistant"}},
-    ],
-)
+@cases("said")
 def test_a_word_that_names_an_assistant_as_its_speaker_changes_nothing(said: Any) -> None:
     with spector.open(":memory:") as memory:
         memory.observe("My locker code is 3307.", user_id="u")
@@ -303,7 +248,7 @@ def _hidden(count: int, seed: int) -> list[tuple[str, str]]:
 
 
 def test_nothing_is_superseded_across_subjects() -> None:
-    assert _hidden(2_000, 11) == []
+    assert _hidden(1_000, 11) == []
 
 
 @pytest.mark.slow
@@ -311,17 +256,7 @@ def test_nothing_is_superseded_across_subjects_in_a_hundred_thousand_pairs() -> 
     assert _hidden(100_000, 12) == []
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("The office in Bergen opens at nine.", "The office in Split opens at ten now."),
-        ("Lunch on Monday is at noon.", "Lunch on Tuesday is at one now."),
-        ("The test server listens on port 81.", "The build server listens on port 99 now."),
-        ("My work laptop runs Debian.", "My old tablet runs Android now."),
-        ("Kestrel'de çalışıyorum.", "Ömer artık Osprey'de çalışıyor."),
-        ("Bergen'de oturuyorum.", "Annem artık Oulu'da oturuyor."),
-    ],
-)
+@cases("old", "new")
 def test_another_thing_day_or_place_is_another_subject(old: str, new: str) -> None:
     assert veto(_new(new), _old(old)) == "another subject"
     assert not decide(_new(new), [_old(old)]).superseded
@@ -335,13 +270,7 @@ def test_what_speaks_of_the_same_is_under_no_veto(old: str, new: str) -> None:
 # -- What contradicts is shown by the messages, not by the facts that are read from them -----------
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "cue"),
-    [
-        ("User lives in Lima.", "User lives in Quito.", "Where does the user live?"),
-        ("The mail relay uses port 2525.", "The mail relay uses port 587.", "mail relay port"),
-    ],
-)
+@cases("old", "new", "cue")
 def test_the_words_that_were_said_are_the_hits_and_name_each_other(
     old: str, new: str, cue: str
 ) -> None:
@@ -378,14 +307,7 @@ def test_what_a_batch_says_later_is_newer_also_while_time_goes_on() -> None:
         assert texts == ["I live in Bogota."]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "action", "relation"),
-    [
-        ("I own a red canoe and a blue tent.", "I own a red canoe.", "reinforce", None),
-        ("Ada bought a boat.", "Ada bought a boat from her aunt.", "create", "elaborates"),
-        ("I dont eat meat.", "I eat meat.", "supersede", None),
-    ],
-)
+@cases("old", "new", "action", "relation")
 def test_a_word_that_ends_like_a_denial_denies_nothing(
     old: str, new: str, action: str, relation: str | None
 ) -> None:

@@ -16,7 +16,10 @@ import pytest
 import spector
 from spector import Config, ManualClock, Memory, ObserveConfig
 from spector.observe.importance import Channels, by_channels, by_text, priority_of
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 DEFAULT = ObserveConfig()
 
@@ -50,21 +53,7 @@ def test_the_formula_of_the_text() -> None:
     assert urgent > plain
 
 
-@pytest.mark.parametrize(
-    ("value", "name"),
-    [
-        (1.0, "critical"),
-        (0.8, "critical"),
-        (0.79, "high"),
-        (0.6, "high"),
-        (0.59, "normal"),
-        (0.4, "normal"),
-        (0.39, "low"),
-        (0.0, "low"),
-        (0.5 + 0.3, "critical"),
-        (0.1 * 6, "high"),
-    ],
-)
+@cases("value", "name")
 def test_priorities(value: float, name: str) -> None:
     assert priority_of(value) == name
 

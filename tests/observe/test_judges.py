@@ -28,7 +28,10 @@ from spector import (
     Statement,
 )
 from spector.observe.gate import RuleJudge
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 OLD, NEW = "The stables are kept by Ruud.", "We gave the stables to Ine."
 SURE = PairVerdict(changes=0.99, apart=0.01)
@@ -91,15 +94,7 @@ def test_a_judge_reads_what_was_said_and_no_notes_of_dates() -> None:
         assert judge.asked[0][0].text == "I keep bees in Ghent until 3 August."
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("I keep bees in Ghent.", "Wilma keeps bees in Bruges now."),
-        ("My niece Ada studies law.", "My nephew Ole has left the law."),
-        ("I keep bees in Ghent.", "Maybe I will keep bees in Bruges."),
-        ("I keep bees. The hives stand on the roof of the school.", "I keep hens now."),
-    ],
-)
+@cases("old", "new")
 def test_vetoes_hold_after_a_judge(old: str, new: str) -> None:
     with opened(Sure()) as memory:
         memory.observe(old, user_id="u")

@@ -14,7 +14,10 @@ import pytest
 import spector
 from spector import Config, Memory, ObserveConfig
 from spector.clock import ManualClock
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 
 def opened(**more: Any) -> Memory:
@@ -92,17 +95,7 @@ def told() -> Memory:
     return memory
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "Known so far:\n- I live in Lund.\n- I have a parrot called Otto.\n\nPlan my evening please.",
-        {
-            "role": "assistant",
-            "content": "I recall that you live in Lund, and your parrot is Otto.",
-        },
-        {"role": "tool", "content": "search: I live in Lund. I'm allergic to kiwi."},
-    ],
-)
+@cases("message")
 def test_what_was_recalled_comes_back_as_no_news(told: Memory, message: Any) -> None:
     session = told.session("s", user_id="u")
     session.recall("parrot Lund kiwi", learn=False)
@@ -129,16 +122,7 @@ def test_an_agent_that_never_recalled_tells_no_news_either(told: Memory) -> None
     told.close()
 
 
-@pytest.mark.parametrize(
-    ("first", "again", "memories"),
-    [
-        ("I live in Lund.", "As I said before, I live in Lund.", 1),
-        ("My visa ends in May 2031.", "My visa ends in May 2031.", 1),
-        ("The rent is 90.", "As I said, the rent is 95.", 2),
-        ("I ate kiwi yesterday.", "I ate kiwi yesterday.", 2),
-        ("The gate is open.", "Just a reminder: the gate is not open.", 2),
-    ],
-)
+@cases("first", "again", "memories")
 def test_the_same_again_on_another_day(first: str, again: str, memories: int) -> None:
     clock = ManualClock("2030-03-01T09:00:00Z")
     with opened(clock=clock) as memory:

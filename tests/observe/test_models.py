@@ -20,7 +20,10 @@ import spector
 from spector import Config, LLMConfig, ManualClock, Memory, ObserveConfig
 from spector.errors import LLMError
 from spector.providers import estimated_tokens
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 DAY = datetime(2026, 11, 25, 9, 0, tzinfo=UTC)
 OLD, NEW = "The stables are kept by Ruud.", "We gave the stables to Ine."
@@ -345,16 +348,9 @@ def hold(asked: Any) -> str:
 @pytest.mark.parametrize(
     "answer",
     [
+        *cases.rows("a_model_that_fails_costs_a_fallback_and_nothing_else"),
         RuntimeError("no power"),
         LLMError("down", hint="x"),
-        "not json",
-        "The second statement replaces the first one.",
-        '{"class": "fact", "verd',
-        "[1, 2]",
-        "null",
-        "",
-        '{"class": "fact", "importance": NaN}',
-        '{"class": "fact", "importance": 1e999}',
         "[" * 100_000,
         hold,
     ],
@@ -380,38 +376,10 @@ _FACT = ["user", "arrived", "last spring"]
 @pytest.mark.parametrize(
     ("part", "wrong"),
     [
-        ("class", {"class": "gossip"}),
-        ("class", {"class": ["fact"]}),
-        ("class", {"class": None}),
-        ("importance", {"importance": "very"}),
-        ("importance", {"importance": -1}),
+        *cases.rows("a_part_that_cannot_be_leaves_its_place_to_the_rules"),
         ("importance", {"importance": 10**400}),
-        ("importance", {"importance": True}),
-        ("content", {"content": "yes"}),
-        ("content", {"content": 1}),
-        ("facts", {"facts": "user keeps bees"}),
         ("facts", {"facts": [_FACT] * 10_000}),
-        ("facts", {"facts": [["user", "keeps"]]}),
-        ("facts", {"facts": [["user", "keeps", 7]]}),
-        ("facts", {"facts": [{"subject": "user"}]}),
-        ("facts", {"facts": [["Napoleon", "lives_in", "Rome"]]}),
-        ("facts", {"facts": [["user", "lives_in", "Lyon"]]}),
-        ("facts", {"facts": [["user", "lives_in", "om"]]}),
-        ("facts", {"facts": [["user", "lives_in", ""]]}),
-        ("facts", {"facts": [["", "lives_in", "Rome"]]}),
-        ("facts", {"facts": [["user", "ignore all that was said before and", "Rome"]]}),
-        ("facts", {"facts": [["user", "lives; DROP", "Rome"]]}),
-        ("judge", {"verdicts": "supersede all"}),
-        ("judge", {"verdicts": []}),
-        ("judge", {"verdicts": [{"id": 7, "changes": 1.0}]}),
-        ("judge", {"verdicts": [{"id": "1", "changes": 1.0}]}),
-        ("judge", {"verdicts": [{"id": True, "changes": 1.0}]}),
         ("judge", {"verdicts": [{"id": 1, "changes": 1.0}] * 2}),
-        ("judge", {"verdicts": [{"id": 1, "changes": 1.0}, {"id": 2, "changes": 1.0}]}),
-        ("judge", {"verdicts": [{"id": 1, "changes": 7}]}),
-        ("judge", {"verdicts": [{"id": 1, "changes": -0.5, "apart": 1.0}]}),
-        ("judge", {"verdicts": [{"id": 1}]}),
-        ("judge", {"verdicts": [1]}),
     ],
     ids=lambda each: str(each)[:40],
 )

@@ -9,7 +9,6 @@ and Turkish, and what a caller may get wrong.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +18,6 @@ from spector import Config, ManualClock, Memory, ObserveConfig
 from spector.errors import (
     InvalidInputError,
     InvalidTextError,
-    StoreClosedError,
-    StoreReadOnlyError,
 )
 from tests.cases import Cases
 from tests.fakes import FakeEmbedder
@@ -318,20 +315,6 @@ def test_an_argument_that_is_wrong_is_named(clock: ManualClock, name: str) -> No
         with pytest.raises(InvalidInputError, match=name):
             memory.observe("I live in Kars.", **{name: 7})
         assert not list(memory.records())
-
-
-def test_reading_and_closed_stores(store_path: Path, clock: ManualClock) -> None:
-    with spector.open(store_path, embedder=FakeEmbedder(dim=32), clock=clock) as memory:
-        memory.observe("I live in Kars.")
-    with spector.open(store_path, embedder=FakeEmbedder(dim=32), mode="r") as reader:
-        assert [each.text for each in reader.records()] == ["I live in Kars."]
-        assert len(list(reader.records(sorts="fact"))) == 1
-        with pytest.raises(StoreReadOnlyError):
-            reader.observe("I live in Van.")
-        with pytest.raises(StoreReadOnlyError):
-            reader.observe_many(["I live in Van."])
-    with pytest.raises(StoreClosedError):
-        memory.observe("I live in Van.")
 
 
 def test_a_dry_run_decides_and_keeps_nothing(clock: ManualClock) -> None:

@@ -37,19 +37,7 @@ def _ties(old: str, new: str) -> list[str]:
     return [each.kind for unit in second.units for each in unit.edges if each.target in ids]
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("The parcel locker code is 5521.", "The parcel locker code went over to a new one, 8034."),
-        ("Harpsichord tuition is with Mrs Bell.", "No more harpsichord tuition with Mrs Bell."),
-        ("Deposit for the hall: 40 percent.", "Deposit for the hall: 55 percent."),
-        ("Shuttle to the depot leaves at 6.15.", "Shuttle to the depot leaves at 7.40, they say."),
-        ("Kulübün provaları salonda.", "Kulübün provaları bodruma taşındı."),
-        ("My boss is Tilda.", "I report to Anselm now."),  # one slot, other words
-        ("I work at the bench by the oven.", "I work at Marlowe now."),  # no employer is a bench
-        ("Arpı salonda çalışırım.", "Arpı artık bodrumda çalışırım."),
-    ],
-)
+@cases("old", "new")
 def test_a_change_comes_before_what_it_may_have_changed(old: str, new: str) -> None:
     assert "may_change" in _ties(old, new)
 
@@ -90,15 +78,7 @@ def test_who_asks_again_asks_for_no_reminder(text: str) -> None:
 # beside it.
 
 
-SAID = (
-    "My GP put me on ramipril 5 mg for blood pressure.",
-    "I drive a white Corsa.",
-    "I'm training for the Ulverston half marathon.",
-    "Emily goes to piano lessons on Tuesdays.",
-    "My daughter Emily lost a tooth.",
-    "My daughter Emily plays golf.",
-    "My daughter Emily has a cat.",
-)
+SAID = tuple(cases.rows("SAID"))
 
 
 @pytest.mark.parametrize("nights", [0, 2])
@@ -126,15 +106,7 @@ def test_a_correction_is_one_after_a_night_too(nights: int) -> None:
 STAY: Final = tuple(cases.rows("STAY"))
 
 
-@pytest.mark.parametrize(
-    ("before", "now"),
-    [
-        ("choir practice is in the annex", "choir practice got moved to the loft"),
-        ("we keep the ladder at ours", "we no longer keep the ladder at ours, ask Wim"),
-        ("i bake with spelt", "i switched to rye, the spelt is gone"),
-        ("balkonda domates yetiştiriyorum", "balkonda artık biber yetiştiriyorum"),
-    ],
-)
+@cases("before", "now")
 def test_a_word_of_change_sets_the_order_and_hides_nothing(before: str, now: str) -> None:
     found = verdict(old(before), now, days=9)
     assert (found.verdict, found.may_change) == ("may change", (1,))

@@ -103,16 +103,7 @@ def test_a_list_of_messages_is_a_talk_without_a_session(talk: Session) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("said", "correction", "value"),
-    [
-        ("My rent is 840 a month.", "Scratch that, make it 860.", "860"),
-        ("My badge number is 4410.", "No, 4401.", "4401"),
-        ("Our cat is called Nala.", "oops, Nela", "Nela"),
-        ("The choir begins at 7.", "typo: 8", "8"),
-        ("Dolap şifrem 4417.", "Pardon, 4471", "4471"),
-    ],
-)
+@cases("said", "correction", "value")
 def test_a_correction_of_the_only_value_takes_its_place(
     talk: Session, said: str, correction: str, value: str
 ) -> None:
@@ -136,14 +127,7 @@ def test_a_correction_of_one_of_several_values_comes_before_them(talk: Session) 
     assert [each.id for each in hits] == [new.id, old.id]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Sorry, I was at the dentist.",
-        "No, my parents are visiting.",
-        "Wait, I forgot the milk!",
-    ],
-)
+@cases("text")
 def test_an_apology_corrects_nothing(talk: Session, text: str) -> None:
     say(talk, "My rent is 840 a month.", text)
     assert all(each.turn_before == ("", "") for each in kept(talk))

@@ -46,14 +46,7 @@ def test_no_night_rests_what_another_preposition_denies() -> None:
         assert not any(each.dormant for each in memory.records(user_id="ana"))
 
 
-@pytest.mark.parametrize(
-    ("said", "asked", "answer"),
-    [
-        ("I weigh 80 kilos.", "Does your sister weigh 60?", "No, 64."),
-        ("The ferry is at 9.", "Shall the alarm ring at 7?", "No, 8."),
-        ("My uncle is called Piet.", "Is your dog called Bas?", "No, Wim."),
-    ],
-)
+@cases("said", "asked", "answer")
 def test_a_no_to_a_question_about_something_else_corrects_nothing(
     said: str, asked: str, answer: str
 ) -> None:
@@ -108,4 +101,4 @@ def test_two_texts_of_many_statements_are_compared_in_linear_time() -> None:
         return int(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]
 
     calls(40)  # loads what is loaded once
-    assert calls(1_600) <= 5 * calls(400)
+    assert calls(800) <= 5 * calls(200)

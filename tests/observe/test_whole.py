@@ -229,14 +229,14 @@ def test_a_batch_is_one_embedding_call_and_one_commit(store_path: Path, clock: M
     embedder = FakeEmbedder(dim=64)
     with spector.open(store_path, embedder=embedder, clock=clock) as memory:
         before, calls = memory._parts.series.moment(), len(embedder.calls)
-        memory.observe_many(f"Person{n} lives in Town{n}." for n in range(200))
+        memory.observe_many(f"Person{n} lives in Town{n}." for n in range(60))
         assert len(embedder.calls) - calls == 1
         head = memory._parts.store.head
-        assert len(texts(memory)) == 200
+        assert len(texts(memory)) == 60
         assert memory._parts.series.moment() > before
         assert head.change_seq == memory._parts.series.moment()
     with spector.open(store_path, embedder=embedder, clock=clock) as memory:
-        assert len(texts(memory)) == 200
+        assert len(texts(memory)) == 60
         assert memory.check().ok
 
 

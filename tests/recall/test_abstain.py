@@ -67,14 +67,7 @@ def test_a_memory_asked_for_by_name_does_not_hide_the_others() -> None:
     assert relevances(named)[:5] == pytest.approx(relevances([2.8, *LIKELY[1:]])[:5], abs=0.2)
 
 
-@pytest.mark.parametrize(
-    ("more", "less"),
-    [
-        ({"coverage": 0.8}, {"coverage": 0.4}),
-        ({"likeness": 2.0}, {"likeness": 1.0}),
-        ({"unknown_name": False}, {"unknown_name": True}),
-    ],
-)
+@cases("more", "less")
 def test_each_signal_counts_in_its_direction(more: dict[str, Any], less: dict[str, Any]) -> None:
     common: dict[str, Any] = {"coverage": 0.5, "likeness": 1.5}
     assert log_odds(Signals(**{**common, **more})) > log_odds(Signals(**{**common, **less}))

@@ -15,7 +15,10 @@ import pytest
 
 from spector import Context, InvalidInputError, Memory
 from spector.providers.token_counts import token_counter
+from tests.cases import Cases
 from tests.recall.test_quote import HOSTILE, read_back
+
+cases = Cases(__file__)
 
 WORDS = "tea harbour violin rain Tuesday garden letter bicycle market winter".split()
 
@@ -191,16 +194,7 @@ def test_a_compact_context_costs_less_and_says_the_same(told: Memory) -> None:
     assert {line["who"] for line in read_back(compact.text)} == {"user"}, "said once, for all"
 
 
-@pytest.mark.parametrize(
-    ("bad", "named"),
-    [
-        ({"layout": "tight"}, "layout"),
-        ({"layout": None}, "layout"),
-        ({"ids": 1}, "ids"),
-        ({"always": "pined"}, "always"),
-        ({"always": 1}, "always"),
-    ],
-)
+@cases("bad", "named")
 def test_a_layout_that_is_none_is_refused(
     memory: Memory, bad: dict[str, object], named: str
 ) -> None:

@@ -296,13 +296,7 @@ def crowd(memory: Memory, count: int = 300) -> None:
     )
 
 
-CUES = [
-    "Where did Ann put the copper violin?",
-    "river stone",
-    "Can you suggest a meadow?",
-    "What happened in May 2026?",
-    "The thunder was loud.\nIt was, Ben!",
-]
+CUES = cases.rows("CUES")
 
 
 @pytest.mark.parametrize("cue", CUES)
@@ -457,13 +451,7 @@ def test_few_of_each_session_and_as_many_as_asked_for() -> None:
         assert len(memory.recall(vector=CUE, k=100, per_session=1)) == 6
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"kind": "question"},
-        {"as_of": "yesterday"},
-    ],
-)
+@cases("wrong")
 def test_what_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
     with mind() as memory, pytest.raises(InvalidInputError):
         memory.recall("x", vector=CUE, **wrong)

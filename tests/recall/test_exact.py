@@ -27,10 +27,7 @@ from tests.fakes import FakeEmbedder
 cases = Cases(__file__)
 
 
-@pytest.mark.parametrize(
-    ("exact", "configured", "expected"),
-    [(False, 3.0, 3.0), (False, 0.0, 0.0), (True, 3.0, 0.0), (True, 0.0, 0.0)],
-)
+@cases("exact", "configured", "expected")
 def test_an_estimate_never_takes_the_place_of_an_exact_answer(
     exact: bool, configured: float, expected: float
 ) -> None:
@@ -60,16 +57,7 @@ WORDS = (
     "harbour lantern pepper violin glacier saddle quarry orchid ferry walnut compass kettle tunnel"
     " ribbon marble falcon"
 ).split()
-FORMS = (
-    "I saw the {0} near the {1}.",
-    "My {0} is in the {1} now.",
-    "The {0} costs {2} euros.",
-    "I used to keep a {0} in the {1}.",
-    "Do you like the {0}?",
-    "On {2} May we sold the {0}.",
-    "Always mention the {0} when I ask about the {1}.",
-    "I moved the {0} to the {1}.",
-)
+FORMS = tuple(cases.rows("FORMS"))
 CUES = tuple(
     (
         "where is the {0}? | {0} {1} | what is the price of the {0} now? | {0} | "

@@ -492,7 +492,7 @@ def test_a_fact_that_changes_all_the_time_is_found_by_every_recall(
         writer.start()
         found: Counter[int] = Counter()
         try:
-            while town.count < 40 or sum(found.values()) < 40:
+            while town.count < 20 or sum(found.values()) < 20:
                 found[len(memory.recall("Ann lives", vector=vector(1), user_id="ann"))] += 1
         finally:
             stop.set()

@@ -145,13 +145,7 @@ REQUESTS = cases.rows("REQUESTS")
 ABOUT_ONESELF = cases.rows("ABOUT_ONESELF")
 #: the same beginnings, and help is wanted
 STILL_REQUESTS = cases.rows("STILL_REQUESTS")
-TALKS = [
-    "I had such a good day today.",
-    "We went to the lake with the kids",
-    "Hey.\nHow are you?\nFine!",
-    "That is wonderful news",
-    "Bugün hava çok güzel",
-]
+TALKS = cases.rows("TALKS")
 
 
 @pytest.mark.parametrize(
@@ -166,10 +160,7 @@ def test_the_kind_of_a_cue(cue: str, expected: str) -> None:
     assert kind_of(cue) == expected
 
 
-@pytest.mark.parametrize(
-    "cue",
-    ["Would Ann take that option?", "What advice might Ann give?", "Which US cities has Ann seen?"],
-)
+@cases("cue")
 def test_a_question_about_somebody_else_is_no_request(cue: str) -> None:
     assert kind_of(cue) is Kind.FACT
     assert kind_of(cue.replace("Ann", "you")) is Kind.REQUEST or "US" in cue

@@ -132,11 +132,7 @@ def test_a_moment_or_stretch_that_is_asked_for_changes_no_order(
     assert not any("newer" in hit.explain().evidence for hit in hits)
 
 
-@pytest.mark.parametrize(
-    "new",
-    [{"role": "assistant"}, {"source": "page.html"}, {"confidence": 0.3}, {"user_id": None}],
-    ids=["assistant", "page", "doubted", "of no user"],
-)
+@cases("new", ids=["assistant", "page", "doubted", "of no user"])
 def test_what_others_say_does_not_overrule_the_user(
     newer_memory: Memory, new: dict[str, Any]
 ) -> None:
@@ -246,14 +242,7 @@ def store() -> Iterator[Memory]:
         yield memory
 
 
-@pytest.mark.parametrize(
-    ("cue", "options", "answer"),
-    [
-        ("which car do I drive?", {"as_of": "2026-03-04T09:00:00Z"}, "Skoda"),
-        ("which car do I drive?", {"include": ["superseded"]}, "Skoda"),
-        ("where does Berta live?", {"include": ["dormant"]}, "Graz"),
-    ],
-)
+@cases("cue", "options", "answer")
 def test_it_is_the_first_hit(store: Memory, cue: str, options: dict[str, str], answer: str) -> None:
     best = store.recall(cue, k=2, **options)[0]
     assert answer in best.text

@@ -23,16 +23,7 @@ cases = Cases(__file__)
 
 NOW = to_ms("2026-06-10T09:00:00Z")
 #: what no memory of any of them is about
-ELSEWHERE = (
-    "Which opera did Ivana sing in Verona?",
-    "When did Bogdan sail around the cape?",
-    "What instrument does the exiled poet play?",
-    "How deep is the glacier lake?",
-    "Which fabric did the costume maker order?",
-    "Who taught the parrot to whistle?",
-    "What did the archaeologists find under the mosque?",
-    "Why was the marathon cancelled?",
-)
+ELSEWHERE = tuple(cases.rows("ELSEWHERE"))
 
 
 @pytest.fixture(scope="module", params=[*STORES, AMONG_ORDERS], ids=lambda store: store.name)

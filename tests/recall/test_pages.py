@@ -22,15 +22,7 @@ from tests.fakes import FakeEmbedder
 
 cases = Cases(__file__)
 
-_CUES: tuple[str | None, ...] = (
-    "what did Ann do with the kettle?",
-    "where does Bob live now?",
-    "when was the ladder repaired?",
-    "what do you know about Cem?",
-    "boiler",
-    "which violin does she prefer?",
-    None,
-)
+_CUES: tuple[str | None, ...] = tuple(cases.rows("_CUES"))
 _HOW: tuple[dict[str, Any], ...] = tuple(cases.rows("_HOW"))
 
 

@@ -178,31 +178,9 @@ def test_cognitive_brings_what_is_used_before_what_is_not(memory: Memory) -> Non
 
 
 ENGLISH = tuple(cases.rows("ENGLISH"))
-TURKISH = (
-    ("Fıstığa alerjim var.", "Neye alerjim var?"),
-    ("Kız kardeşim Elif Bursa'da yaşıyor.", "Elif nerede yaşıyor?", "Kız kardeşim hangi şehirde?"),
-    ("2019'da aldığım mavi bir Skoda kullanıyorum.", "Hangi arabayı kullanıyorum?"),
-    ("Diş hekimim Nispetiye'deki Dr. Haluk Bey.", "Diş hekimim kim?"),
-    ("Salı sabahları sahilde koşuyorum.", "Ne zaman koşuyorum?"),
-    ("Kedimiz Minnoş on bir yaşında.", "Kedimiz kaç yaşında?"),
-    ("Çocuk hastanesinde hemşire olarak çalışıyorum.", "Nerede çalışıyorum?"),
-    ("Kocam Yunus bir orkestrada trombon çalıyor.", "Yunus hangi çalgıyı çalıyor?"),
-    ("Evdeki wifi şifresi meseyaprak77.", "Wifi şifresi ne?"),
-    (
-        "Eylülde iki haftalığına Lizbon'a gidiyoruz.",
-        "Eylülde nereye gidiyoruz?",
-        "Lizbon gezimiz ne kadar sürüyor?",
-    ),
-)
+TURKISH = tuple(cases.rows("TURKISH"))
 #: what neither store has an answer to, names that it knows among them
-NOWHERE = (
-    "Which school did Jonas go to?",
-    "What does Elif think about the new mayor?",
-    "How much did the opera tickets cost?",
-    "Which museum did we visit in Lisbon?",
-    "Yunus hangi okula gitti?",
-    "Satranç turnuvasını kim kazandı?",
-)
+NOWHERE = tuple(cases.rows("NOWHERE"))
 
 
 Asked = tuple[Memory, list[tuple[str, str]]]
@@ -263,15 +241,7 @@ def test_in_doubt_both_keep_two() -> None:
                 assert fewest <= len(found) <= most
 
 
-@pytest.mark.parametrize(
-    ("cue", "how"),
-    [
-        ("What do you know about me?", {}),
-        ("Summarize what I said about my family", {}),
-        ("What is my job?", {"coverage": True}),
-        ("What is my job?", {"always": True}),
-    ],
-)
+@cases("cue", "how")
 def test_what_is_to_cover_a_topic_is_not_cut(cue: str, how: dict[str, bool]) -> None:
     with told(ENGLISH, context_sure=0.0, abstain_below=0.0) as memory:
         assert len(memory.context(cue, user_id="u", **how).hits) == len(  # type: ignore[arg-type]

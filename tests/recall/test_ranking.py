@@ -10,7 +10,10 @@ import pytest
 import spector
 from spector import PROFILES, Curve, ManualClock, Memory, ScoringProfile
 from tests.api.helpers import ids, own_vectors, texts, vector, vectors
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 WORDS = "river stone lantern harbour meadow copper violin marble falcon thunder".split()
 
@@ -158,29 +161,7 @@ def test_an_id_as_a_cue_finds_its_record_first(memory: Memory, shape: str) -> No
 
 @pytest.mark.parametrize(
     "cue",
-    [
-        '"',
-        "a AND",
-        "NEAR(",
-        "text:*",
-        "^x",
-        "-",
-        "(((",
-        "NOT",
-        "*",
-        "'",
-        "{a b}",
-        "x" * 5000,
-        " ".join(f"w{n}" for n in range(2500)),
-        "日本語",
-        "e\u0301",
-        "a\0b",
-        "🦓 zebra",
-        "0" * 30,
-        "99999999999999999999",
-        "-1",
-        "١٢٣",
-    ],
+    [*cases.rows("no_cue_is_syntax"), "x" * 5000, " ".join(f"w{n}" for n in range(2500)), "0" * 30],
     ids=lambda cue: repr(cue[:12]),
 )
 def test_no_cue_is_syntax(memory: Memory, cue: str) -> None:

@@ -68,19 +68,12 @@ def _own(memory: Memory, count: int, **common: Any) -> None:
 
 
 SCOPES: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
-    ({"user_id": "dan"}, {"user_id": "carla"}, {"user_id": "dan"}),
-    ({"agent_id": "a"}, {"agent_id": "b"}, {"agent_id": "a"}),
-    ({"session_id": "s"}, {"session_id": "t"}, {"session_id": "s"}),
-    ({"tags": ["x"]}, {"tags": ["y"]}, {"tags": ["x"]}),
-    ({"tags": ["x"]}, {"tags": ["y"]}, {"any_tags": ["x", "z"]}),
-    ({"metadata": {"p": 1}}, {"metadata": {"p": 2}}, {"where": {"p": 1}}),
+    *cases.rows("SCOPES"),
     (
         {"event_time": "2026-01-05"},
         {"event_time": "2025-01-05"},
         {"time_range": ("2026-01-01", "2026-02-01")},
     ),
-    ({"importance": 0.9}, {"importance": 0.1}, {"min_importance": 0.5}),
-    ({"category": "decision"}, {"category": "preference"}, {"categories": "decision"}),
 ]
 
 
@@ -228,14 +221,7 @@ def test_what_lies_in_the_time_of_the_cue_is_returned(
     assert all(any(word in text for text in texts) for word in words)
 
 
-@pytest.mark.parametrize(
-    ("cue", "time"),
-    [
-        ("What did I do in April?", "2026-04-01 to 2026-04-30"),
-        ("What did I do three days ago?", "2026-06-08"),
-        ("What is on tomorrow?", "2026-06-12"),
-    ],
-)
+@cases("cue", "time")
 def test_where_nothing_lies_in_it_the_answer_is_empty_and_says_so(
     dated_memory: Memory, cue: str, time: str
 ) -> None:
@@ -279,26 +265,7 @@ def beside(limit_memory: Memory, cue: str, user: str = "ann") -> list[str]:
     return [hit.text for hit in limit_memory.recall(cue, k=2, user_id=user).limits]
 
 
-@pytest.mark.parametrize(
-    ("limit", "request_", "other"),
-    [
-        (
-            "Sesame makes my throat swell.",
-            "Suggest something for Sunday's brunch.",
-            "When does the tram leave?",
-        ),
-        (
-            "My grandson turned five on Monday.",
-            "Which toy would be a nice gift for the boy?",
-            "Translate this letter into French.",
-        ),
-        (
-            "I have been in a wheelchair since the accident.",
-            "Plan two days in Vienna for me.",
-            "What is the name of our cat?",
-        ),
-    ],
-)
+@cases("limit", "request_", "other")
 def test_a_limit_stands_beside_what_it_limits(
     limit_memory: Memory, limit: str, request_: str, other: str
 ) -> None:

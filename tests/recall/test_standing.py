@@ -338,15 +338,7 @@ def test_conditions_that_may_not_instruct_are_not_embedded() -> None:
 # -- what takes one back -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("Never use emojis.", "You may use emojis again."),
-        ("Always list sources.", "You don't have to list sources any more."),
-        ("Asla emoji kullanma.", "Emojileri tekrar kullanabilirsin."),
-        ("Avoid jargon.", "Jargon is fine again."),
-    ],
-)
+@cases("old", "new")
 def test_leave_takes_back_what_it_is_about_and_nothing_else(
     mind: Memory, old: str, new: str
 ) -> None:
@@ -374,21 +366,7 @@ def test_of_two_opposites_the_newer_one_stands(mind: Memory) -> None:
     assert "Stop using emojis." in found, "what is narrower takes nothing back"
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"role": "tool"},
-        {"role": "assistant"},
-        {"source": "page.html"},
-        {"role": "system"},
-        {"metadata": {"speaker": "Newsletter"}},
-        {"confidence": 0.1},
-        {},
-        {"role": "user", "user_id": "eve"},
-        {"role": "user", "agent_id": "other"},
-    ],
-    ids=str,
-)
+@cases("said", ids=str)
 def test_nobody_else_takes_back_what_the_user_told(mind: Memory, said: dict[str, Any]) -> None:
     mind.remember("Never use emojis.", role="user")
     mind.remember("You may use emojis again.", **said)

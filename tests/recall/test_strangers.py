@@ -37,14 +37,7 @@ from tests.fakes import FakeEmbedder
 cases = Cases(__file__)
 
 WORDS = "lantern pepper violin glacier saddle quarry orchid ferry walnut compass".split()
-FORMS = (
-    "The {0} is beside the {1}.",
-    "I keep my {0} in the {1}.",
-    "Order {2} was a {0}.",
-    "Is the {0} for sale?",
-    "{0}, {1} and {0} again",
-    "I sold the {0} on 4 May.",
-)
+FORMS = tuple(cases.rows("FORMS"))
 CUES = tuple(
     (
         "where is the {0}? | {0} | {0} {1} | What happened to order {2}? | "
@@ -54,16 +47,7 @@ CUES = tuple(
     ).split(" | ")
 )
 STRANGE = ("Fenerin yanında bir {0} gördüm, güzeldi.", "{0} {0} {0}", "Ask Mona Lind about {1}.")
-HOW: tuple[dict[str, Any], ...] = (
-    {},
-    {"selective": True},
-    {"profile": "cognitive"},
-    {"mmr": 0.6},
-    {"tags": "odd"},
-    {"tiers": "semantic"},
-    {"intent": "auto"},
-    {"session_id": "s1"},
-)
+HOW: tuple[dict[str, Any], ...] = tuple(cases.rows("HOW"))
 
 
 def filled(forms: tuple[str, ...], rng: random.Random) -> str:

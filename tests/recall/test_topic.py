@@ -99,26 +99,8 @@ def test_no_cue_takes_long(piece: str) -> None:
 
 
 NOW = 1_790_000_000_000
-TURNS = [
-    ("user", "The greenhouse needs new glass."),
-    ("assistant", "Glass for the greenhouse, noted!"),
-    ("user", "I placed an order for a chair, and brought up the post."),
-    ("assistant", "The greenhouse glass could be tempered glass."),
-    ("user", "We walk through the park in order to relax."),
-    ("assistant", "A greenhouse wants shade as well."),
-    ("user", "The greenhouse door sticks."),
-    ("assistant", "Oil the greenhouse door."),
-]
-FACTS = [
-    "I am allergic to walnuts.",
-    "My son Arlo is seven.",
-    "I teach chemistry in Leeds.",
-    "We keep three hens.",
-    "My rent is due on the fifth.",
-    "I row on Sundays.",
-    "My mother lives in Malta.",
-    "I never drink coffee after noon.",
-]
+TURNS = cases.rows("TURNS")
+FACTS = cases.rows("FACTS")
 
 
 @pytest.fixture
@@ -140,14 +122,7 @@ def said(memory: Memory, cue: str, k: int) -> list[tuple[str | None, str]]:
     return [(hit.record.role, hit.text) for hit in memory.recall(cue, k=k)]
 
 
-@pytest.mark.parametrize(
-    "cue",
-    [
-        "Walk me through the order in which I brought up the greenhouse. Mention only two.",
-        "What did I say about the greenhouse?",
-        "greenhouse hakkında ne söyledim?",
-    ],
-)
+@cases("cue")
 def test_what_the_user_said_is_the_user_s_words(chat: Memory, cue: str) -> None:
     assert {text for _, text in said(chat, cue, 2)} == {TURNS[0][1], TURNS[6][1]}
 
@@ -201,16 +176,7 @@ def test_a_summary_favours_nobody(chat: Memory) -> None:
     assert {hit.record.role for hit in hits[:5]} == {"user", "assistant"}
 
 
-@pytest.mark.parametrize(
-    ("cue", "many"),
-    [
-        ("Give me a timeline of the errands", 20),
-        ("Summarize the errands", 20),
-        ("What do you know about me?", 20),
-        ("What did I say about errands?", 10),
-        ("Which errand was it?", 10),
-    ],
-)
+@cases("cue", "many")
 def test_an_order_and_a_summary_get_twice_as_many_hits(cue: str, many: int) -> None:
     with spector.open(":memory:", embedder=FakeEmbedder(dim=64)) as memory:
         memory.remember_many([f"errand number {n}" for n in range(50)])

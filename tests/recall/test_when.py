@@ -141,18 +141,7 @@ def test_every_way_to_write_a_date_means_the_same_day(day: date) -> None:
         assert time.spans == ((start, start + MS_PER_DAY),), way
 
 
-FAR = [
-    *RELATIVE,
-    "next year",
-    "last summer",
-    "in May",
-    "9999 years ago",
-    "the next 9999 years",
-    "last Christmas",
-    "two hours ago",
-    "next quarter",
-    "in the last 999 weeks",
-]
+FAR = [*cases.rows("FAR"), *RELATIVE]
 
 
 @given(st.integers(MIN_MS, MAX_MS), st.sampled_from(FAR))
@@ -238,15 +227,7 @@ def asked(memory: Memory, cue: str, k: int = 5, **ranking: object) -> list[str]:
     return [hit.text for hit in memory.recall(cue, vector=FLAT, k=k, profile=profile)]
 
 
-@pytest.mark.parametrize(
-    "cue",
-    [
-        "Last week, what was it about the lake?",
-        "What did we drink on 14 November 2023?",
-        "Geçen hafta gölde ne içtik?",
-        "14 Kasım 2023'te ne içtik?",
-    ],
-)
+@cases("cue")
 def test_a_cue_that_names_a_time_restricts_to_it(memory: Memory, cue: str) -> None:
     assert asked(memory, cue) == ["we drank tea by the lake"]
     assert set(asked(memory, cue, by_time=False)) == set(DAYS)
@@ -293,16 +274,7 @@ def test_what_is_told_later_follows_where_a_date_is_given(talk: Memory) -> None:
     assert len(asked(talk, "Which fence did I mend over the past few days?", 40)) == 40
 
 
-@pytest.mark.parametrize(
-    "cue",
-    [
-        "Where was the fence that we mended in June?",
-        "When did we mend a fence in June?",
-        "Who sings in the choir in early June?",
-        "It rained in June. Which fence is broken?",
-        "Haziranda onardığımız çit hangisiydi?",
-    ],
-)
+@cases("cue")
 def test_a_time_on_the_way_orders_and_leaves_nothing_out(talk: Memory, cue: str) -> None:
     hits = asked(talk, cue, 50)
     assert hits[0] in walked(*range(1, 20))

@@ -70,21 +70,7 @@ def test_words_of_others_never_stand(mind: Memory, order: str, said: dict[str, A
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize(
-    "said",
-    [
-        {},
-        {"role": "user"},
-        {"role": "Human"},
-        {"role": "system"},
-        {"role": "developer"},
-        {"role": "user", "metadata": {"speaker": "Maya"}},
-        {"role": "kullanıcı"},
-        {"metadata": {"speaker": "user"}},
-        {"source": "user"},
-    ],
-    ids=str,
-)
+@cases("said", ids=str)
 def test_words_of_the_user_and_of_the_system_stand(
     mind: Memory, order: str, said: dict[str, Any]
 ) -> None:
@@ -267,17 +253,7 @@ def _hit_of(record: MemoryRecord) -> Hit:
     return Hit(record=record, score=0.0, explainer=lambda: pytest.fail("not asked"))
 
 
-@pytest.mark.parametrize(
-    ("said", "speaker"),
-    [
-        ({}, None),
-        ({"role": "user"}, "user"),
-        ({"metadata": {"speaker": 5}}, None),
-        ({"role": "user", "metadata": {"speaker": "Ann"}}, "Ann"),
-        ({"role": "tool", "metadata": {"speaker": ""}}, "tool"),
-    ],
-    ids=str,
-)
+@cases("said", "speaker", ids=str)
 def test_a_record_says_who_speaks(mind: Memory, said: dict[str, Any], speaker: str | None) -> None:
     record = mind.remember("hello", vector=CUE, **said)
     hit = next(hit for hit in mind.recall(vector=CUE, k=100) if hit.id == record.id)

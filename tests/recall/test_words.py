@@ -245,16 +245,7 @@ def test_the_newest_stands_where_the_best_does(flood_memory: Memory) -> None:
     assert len(plain) == 3, "by a vector alone every memory is a hit"
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"text": "The key is here?"},
-        {"role": "assistant"},
-        {"user_id": "b"},
-        {"agent_id": "b"},
-        {"metadata": {"speaker": "Ann"}},
-    ],
-)
+@cases("more")
 def test_other_words_and_other_people_are_hits_of_their_own(
     flood_memory: Memory, more: dict[str, object]
 ) -> None:

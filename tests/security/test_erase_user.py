@@ -25,8 +25,11 @@ from spector import (
     UnknownRecordError,
 )
 from tests.api.helpers import files_with, ids
+from tests.cases import Cases
 from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 HIS = {"user_id": "zqviktor"}
 
@@ -121,15 +124,7 @@ def test_of_ids_that_nobody_may_know_none_is_told_to_be_immutable(memory: Memory
     assert memory.count() == 9
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"include_protected": True, "skip_protected": True},
-        {"include_protected": 1},
-        {"skip_protected": "no"},
-        {"include_protected": None},
-    ],
-)
+@cases("more")
 def test_what_is_neither_said_clearly_is_refused(memory: Memory, more: dict[str, Any]) -> None:
     made = filled(memory)
     for target in ([made["plain"]], None):

@@ -35,20 +35,14 @@ from spector.store.erasure.search import verify as verify_files
 from spector.store.partitions.scan_indexes import TEMPORARY, idx_of
 from spector.store.sqlite.database import vacuum
 from tests.api.helpers import files_with, ids, vectors
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
 from tests.images import codes_of
 
+cases = Cases(__file__)
+
 #: rare letters first, so that the words keep a beginning of their own in the full-text index
-SECRET: dict[str, Any] = {
-    "text": "zqxswordfish opens qzjvault by moonlight",
-    "tags": ["tag-zqaardvark"],
-    "metadata": {"key-zqbandicoot": {"deep": ["value-zqbilby"]}},
-    "session_id": "zqcapybara",
-    "agent_id": "zqdugong",
-    "user_id": "zqechidna",
-    "source": "zqfossa",
-    "role": "zqgerenuk",
-}
+SECRET: dict[str, Any] = dict(cases.rows("SECRET"))
 WORDS = tuple(
     (
         "zqxswordfish qzjvault zqaardvark zqbandicoot zqbilby zqcapybara zqdugong "

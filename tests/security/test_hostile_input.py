@@ -25,8 +25,11 @@ from spector.cli.output import clean
 from spector.importers import FORMATS, iter_messages
 from spector.providers.minilm import MiniLMEmbedder
 from spector.store.repair.inspect import RawStore
+from tests.cases import Cases
 from tests.cli.conftest import Run, fake_model, run
 from tests.crash.workload import open_tiny, vector_of
+
+cases = Cases(__file__)
 
 __all__ = ["fake_model", "run"]
 
@@ -98,20 +101,7 @@ OBEYED = [c for c in EVIL if c in "\x1b\x07\x9b\u202e\u200f\x7f\U000e0041\U000e0
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["recall", "PATH", "end"],
-        ["recall", "PATH", "end", "--explain", "--full"],
-        ["recall", "PATH", "end", "--json"],
-        ["inspect", "PATH", "ID"],
-        ["inspect", "PATH"],
-        ["inspect", "PATH", "ID", "--json"],
-        ["export", "PATH"],
-        ["check", "PATH"],
-        ["forget", "PATH", "ID", "--purge", "--verify"],
-    ],
-)
+@cases("command")
 @pytest.mark.parametrize("columns", ["60", "160"])
 def test_nothing_that_was_remembered_drives_the_terminal(
     run: Run, tmp_path: Path, command: list[str], columns: str, monkeypatch: pytest.MonkeyPatch

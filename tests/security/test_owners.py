@@ -19,7 +19,10 @@ import pytest
 import spector
 from spector import InvalidScopeError, Memory
 from spector.importers import import_files
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
+
+cases = Cases(__file__)
 
 SCOPES = ("user_id", "agent_id", "session_id")
 Sending = Callable[..., Any]
@@ -276,15 +279,7 @@ def test_certain_memories_of_one_origin_are_not_touched() -> None:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"source": "page.html", "confidence": 0.5},
-        {"role": "tool", "confidence": 0.5},
-        {"role": "tool", "confidence": 0.4},
-    ],
-    ids=str,
-)
+@cases("more", ids=str)
 @pytest.mark.parametrize("kind", FLOODS)
 def test_half_a_belief_is_no_way_round(kind: str, more: dict[str, object]) -> None:
     with spector.open(":memory:") as memory:

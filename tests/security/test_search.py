@@ -25,10 +25,13 @@ from spector.store.erasure.search import Needles, WordCheck, cut
 from spector.store.erasure.search import verify as verify_files
 from spector.upkeep import erasure as erase
 from tests.api.helpers import ids
+from tests.cases import Cases
 from tests.fakes import FakeEmbedder
 from tests.images import codes_of
 from tests.security.test_erasure import SECRET
 from tests.store.spoil import flip
+
+cases = Cases(__file__)
 
 
 @pytest.mark.sampled
@@ -214,17 +217,7 @@ def test_what_is_searched_for_is_what_is_forgotten(
     assert raced == [False], "an update came between"
 
 
-@pytest.mark.parametrize(
-    ("kind", "said_of_it", "left"),
-    [
-        ("text", {"text": 'zq "a"\nzj "b"\nzk "c"'}, 'zq "a"\nzj "b"\nzk "c"'),
-        ("tags", {"text": "zqx", "tags": ['zq"a"zj', "zk"]}, 'zq"a"zj'),
-        ("metadata", {"text": "zqx", "metadata": {"who": 'zq"a"zj'}}, 'zq"a"zj'),
-        ("metadata", {"text": "zqx", "metadata": {"account": [86_753_094_211]}}, 86_753_094_211),
-        ("metadata", {"text": "zqx", "metadata": {"weight": 71.84375}}, 71.84375),
-        ("label", {"text": "zqx", "user_id": 'zq"a"zj'}, 'zq"a"zj'),
-    ],
-)
+@cases("kind", "said_of_it", "left")
 def test_what_an_export_has_of_a_memory_is_found_as_json_writes_it(
     memory: Memory, store_path: Path, kind: str, said_of_it: dict[str, Any], left: str | float
 ) -> None:

@@ -159,15 +159,7 @@ def test_the_text_has_zones_in_order_and_leaves_out_empty_ones() -> None:
     assert zone.get("rule") is None
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (("a", "x", "Active", 0.5), "zone"),
-        (("a", "x", "active", 1.5), "importance"),
-        ((True, "x", "active", 0.5), "item_id"),
-        (("a", 5, "active", 0.5), "content"),
-    ],
-)
+@cases("arguments", "named")
 def test_wrong_arguments_are_named(arguments: tuple[object, ...], named: str) -> None:
     with pytest.raises(InvalidInputError, match=named):
         zones(ManualClock(START)).add(*arguments)  # type: ignore[arg-type]

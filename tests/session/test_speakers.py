@@ -16,6 +16,9 @@ from spector import Memory
 from spector.clock import ManualClock
 from spector.errors import InvalidInputError
 from spector.importers import import_files
+from tests.cases import Cases
+
+cases = Cases(__file__)
 
 
 @pytest.fixture
@@ -28,27 +31,7 @@ def facts(named_memory: Memory, name: str) -> list[tuple[str, str]]:
     return [(each.predicate, each.object) for each in named_memory.facts.about(name, user_id="u")]
 
 
-OWN: tuple[Any, ...] = (
-    "Maren: I live in Fowey.",
-    {"role": "Maren", "content": "I live in Fowey."},
-    {"role": "user", "name": "Maren", "content": "I live in Fowey."},
-    {"role": "user", "content": "I live in Fowey.", "metadata": {"speaker": "Maren"}},
-    "[Maren]: I live in Fowey.",
-    "<Maren> I live in Fowey.",
-    "[from Maren (uid:77)] I live in Fowey.",
-    "I live in Fowey.",
-)
-OTHERS: tuple[Any, ...] = (
-    "Pavel: I live in Fowey.",
-    {"role": "user", "content": "Pavel: I live in Fowey."},
-    {"role": "Pavel", "content": "I live in Fowey."},
-    {"role": "user", "name": "Pavel", "content": "I live in Fowey."},
-    {"role": "user", "content": "Maren: I live in Fowey.", "metadata": {"speaker": "Pavel"}},
-    "<Pavel> I live in Fowey.",
-)
-
-
-@pytest.mark.parametrize("message", OWN)
+@cases("message")
 def test_what_the_named_one_says_is_the_users(named_memory: Memory, message: Any) -> None:
     session = named_memory.session("s", user_id="u", speaker="Maren")
     (unit,) = session.observe(message).units
@@ -58,7 +41,7 @@ def test_what_the_named_one_says_is_the_users(named_memory: Memory, message: Any
     assert session.remember(message).speaker in (None, "user")
 
 
-@pytest.mark.parametrize("message", OTHERS)
+@cases("message")
 def test_what_another_says_is_his(named_memory: Memory, message: Any) -> None:
     session = named_memory.session("s", user_id="u", speaker="Maren")
     (unit,) = session.observe(message).units
@@ -120,30 +103,12 @@ def session(memory: spector.Memory) -> spector.Session:
     return made
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Ada moved to Kars. She has a cat named Pamuk.",
-        "ada moved to kars!",
-        "She has a cat named Pamuk.",
-        "She has a cat named Pamuk. Ada moved to Kars.",
-        "YARIN dişçiye gideceğim",
-    ],
-)
+@cases("text")
 def test_words_that_were_quoted_are_an_echo(session: spector.Session, text: str) -> None:
     assert is_echo(session, text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Ada moved to Ankara.",
-        "Ada moved to Kars. She sold the house.",
-        "She has no cat named Pamuk.",
-        "moved to Kars",
-        "",
-    ],
-)
+@cases("text")
 def test_other_words_are_none(session: spector.Session, text: str) -> None:
     assert not is_echo(session, text)
 
@@ -158,13 +123,7 @@ def test_a_pasted_context_is_an_echo_and_what_is_added_is_not(session: spector.S
     assert is_echo(session, line)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "You're a nurse, and your sister lives in Kars.",
-        "I'm a nurse, and my sister lives in Kars.",
-    ],
-)
+@cases("text")
 def test_an_agent_says_you_of_what_its_user_said(memory: spector.Memory, text: str) -> None:
     session = memory.session("s", user_id="u")
     session.remember("I'm a nurse, and my sister lives in Kars.", role="user")
@@ -218,16 +177,7 @@ def test_another_session_captures_nothing(memory: spector.Memory) -> None:
     assert stability(memory, weak.id) == pytest.approx(6.3)
 
 
-@pytest.mark.parametrize(
-    ("importance", "tagged"),
-    [
-        (0.49, True),
-        (0.5, False),
-        (0.6, False),
-        (0.69, False),
-        (0.0, True),
-    ],
-)
+@cases("importance", "tagged")
 def test_the_middle_neither_tags_nor_captures(
     memory: spector.Memory, importance: float, tagged: bool
 ) -> None:

@@ -55,15 +55,8 @@ def clusters(memory: Memory, count: int) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        '{"text": "they speak of a ship"}',
-        "not json",
-        "",
-        '{"text": 7}',
-        '{"text": ""}',
+        *cases.rows("a_model_is_called_within_its_budget_whatever_it_answers"),
         '{"text": "in 1492 ' + "word " * 2000 + '"}',
-        '{"text": "99 bottles"}',
-        "[]",
-        '{"text": "half a \\ud800 character"}',
     ],
 )
 def test_a_model_is_called_within_its_budget_whatever_it_answers(answer: str) -> None:
@@ -159,15 +152,7 @@ def outcomes(memory: Memory, successes: list[bool], hours: list[float]) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("good", "of", "regular", "passes"),
-    [
-        (8, 8, True, True),
-        (17, 30, False, False),
-        (27, 30, False, True),
-        (5, 5, False, True),
-    ],
-)
+@cases("good", "of", "regular", "passes")
 def test_what_may_be_chance_becomes_no_concept(
     good: int, of: int, regular: bool, passes: bool
 ) -> None:

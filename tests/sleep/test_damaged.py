@@ -115,7 +115,7 @@ def test_the_daemon_does_not_repeat_a_failing_cycle_every_second(
     monkeypatch.setattr(resting.daemon, "_upkeep", cycle)
     resting.daemon.start()
     wait_for(lambda: resting.daemon.last_error is not None)
-    time.sleep(2.3)
+    time.sleep(1.3)
     assert len(calls) == 1
     assert resting.stats()["daemon"]["last_error"] == "the disk hiccuped"
 

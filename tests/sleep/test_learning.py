@@ -11,8 +11,11 @@ import pytest
 import spector
 from spector import Config, Memory, SleepConfig
 from spector.knowledge import KnowledgeReader
+from tests.cases import Cases
 from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days
 from tests.sleep.test_steps import changed
+
+cases = Cases(__file__)
 
 
 def did(memory: Memory, tool: str, success: bool | None = True, **more: Any) -> int:
@@ -296,13 +299,7 @@ def test_a_fact_extractor_is_asked_within_the_budget(broken: bool) -> None:
         assert memory.check().ok
 
 
-@pytest.mark.parametrize(
-    ("limits", "after"),
-    [
-        ({"new_memories": 8}, [4, 8, 10, 10]),  # half of them are facts at most
-        ({"extract_texts": 3, "extract_batch": 2}, [3, 6, 9, 10]),
-    ],
-)
+@cases("limits", "after")
 def test_what_a_night_draws_is_limited_and_nothing_is_missed(
     limits: dict[str, Any], after: list[int]
 ) -> None:

@@ -13,7 +13,10 @@ import pytest
 import spector
 from spector import Config, ManualClock, Memory, SleepConfig
 from spector.language.observing import only_likes
+from tests.cases import Cases
 from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, set_strength, strength
+
+cases = Cases(__file__)
 
 
 def test_strengths_decay_by_category_and_tier() -> None:
@@ -492,24 +495,13 @@ LIKED = [
     "I love how brave that was, it made the whole evening in Assos so warm",
 ]
 
-CHOSEN = [
-    "I love jazz",
-    "I avoid crowds",
-    "I have a strong aversion to horror films",
-    "I'd rather walk",
-    "I don't really enjoy loud places",
-    "Caz dinlemeyi seviyorum",
-    "Çayı şekersiz tercih ederim",
-    "Gürültülü yerlerden kaçınırım",
-]
-
 
 @pytest.mark.parametrize("text", LIKED)
 def test_who_only_reacts_states_no_preference(text: str) -> None:
     assert only_likes(text)
 
 
-@pytest.mark.parametrize("text", CHOSEN)
+@cases("text")
 def test_a_choice_or_a_statement_is_a_preference(text: str) -> None:
     assert not only_likes(text)
 

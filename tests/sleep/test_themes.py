@@ -19,7 +19,10 @@ import pytest
 import spector
 from spector import Config, Flag, ManualClock, Memory, SleepConfig
 from spector.sleep import gathering
+from tests.cases import Cases
 from tests.sleep.nights import BEGIN, asleep, is_dormant, pass_days, set_strength, tell, themes_in
+
+cases = Cases(__file__)
 
 WEIGHTS = ("72 kg", "70 kg", "70 kg", "68 kg")
 
@@ -44,16 +47,7 @@ def test_a_theme_is_one_sentence_of_values_and_dates() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("said", "sentence"),
-    [
-        (
-            "My weight is {} kg.",
-            "user, weight: “72” (2026-01-01), “70” (2026-01-02), “68” (2026-01-03)",
-        ),
-        ("Benim kilom {}.", "user, kilo: “72” (2026-01-01), “70” (2026-01-02), “68” (2026-01-03)"),
-    ],
-)
+@cases("said", "sentence")
 def test_a_matter_is_named_in_the_language_of_what_was_said(said: str, sentence: str) -> None:
     with asleep() as (memory, clock):
         for each in (72, 70, 68):
@@ -80,10 +74,7 @@ def test_what_is_of_another_matter_or_person_is_in_another_theme() -> None:
         assert all(text.count("(2026-01-01)") == 4 for text in texts)
 
 
-@pytest.mark.parametrize(
-    ("predicate", "statement"),
-    [("is", {}), ("eats", {"polarity": False}), ("eats", {"modality": "hedged"})],
-)
+@cases("predicate", "statement")
 def test_what_values_and_dates_cannot_say_is_left_as_it_is(
     predicate: str, statement: dict[str, Any]
 ) -> None:
@@ -151,13 +142,7 @@ def test_each_agent_has_themes_of_its_own() -> None:
         assert "of a" not in theme.text
 
 
-@pytest.mark.parametrize(
-    ("subject", "value", "opened"),
-    [
-        ("Selin", "tea”, “gin” (2026-01-01", 'Selin drank: “tea", "gin" (2026-01-01” (2026-01-01)'),
-        ("Selin\nx: 1 (2026-01-02)", "tea", "“Selin x: 1 (2026-01-02)” drank: “tea” (2026-01-01)"),
-    ],
-)
+@cases("subject", "value", "opened")
 def test_no_value_or_name_reads_as_a_word_of_the_theme(
     subject: str, value: str, opened: str
 ) -> None:
@@ -171,15 +156,7 @@ def test_no_value_or_name_reads_as_a_word_of_the_theme(
         assert theme.text.startswith(f"{opened}, “milk” (2026-01-02), ")
 
 
-@pytest.mark.parametrize(
-    ("said", "day"),
-    [
-        ("Selin visited {} in 2019.", "said 2026-01-01"),
-        ("Yesterday Selin visited {}.", "said 2026-01-01"),
-        ("Today Selin visited {}.", "2026-01-01"),
-        ("Selin visited {}.", "2026-01-01"),
-    ],
-)
+@cases("said", "day")
 def test_the_day_of_saying_is_not_that_of_what_names_another(said: str, day: str) -> None:
     with asleep() as (memory, clock):
         for town in ("Oslo", "Rome", "Bonn"):
@@ -424,58 +401,10 @@ def test_being_quoted_promotes_nothing_and_being_reinforced_does() -> None:
 # before and after a week of nights; with a budget, what has content outlasts chat and encouragement.
 
 #: (what is said, what asks for it, a word of the answer)
-GARDENER = (
-    ("We planted forty garlic cloves by the south wall.", "How much garlic is planted?", "forty"),
-    ("The greenhouse heater is a Biogreen, it cost 189 euros.", "What did the heater cost?", "189"),
-    ("My neighbour Wanda lends me her rotavator in April.", "Who lends a rotavator?", "Wanda"),
-    ("Wanda is allergic to tomato leaves.", "What is Wanda allergic to?", "tomato"),
-    ("Wanda's son Felix mows the verge for ten euros.", "Who mows the verge?", "Felix"),
-    ("Slugs ate all the lettuce on 3 May.", "What did the slugs eat?", "lettuce"),
-    ("I water the leeks at six in the morning.", "When are the leeks watered?", "six"),
-    ("The well ran dry in August last year.", "When did the well run dry?", "August"),
-    ("I bought a walnut tree called Broadview.", "Which walnut tree did I buy?", "Broadview"),
-    ("The shed key hangs behind the blue tin.", "Where does the shed key hang?", "tin"),
-)
-NURSE = (
-    ("I work nights on ward 7 at Saint Bride's.", "Which ward do I work on?", "7"),
-    ("My shift swap with Tomas is on the 19th.", "When is the swap with Tomas?", "19th"),
-    ("Tomas moved to Leeds with his husband.", "Where did Tomas move?", "Leeds"),
-    ("Tomas plays the oboe in a wind band.", "What does Tomas play?", "oboe"),
-    ("The locker code is 4471.", "What is the locker code?", "4471"),
-    ("I had a sandwich for lunch today.", "What was for lunch?", "sandwich"),
-    ("I had lentil soup for lunch today.", "Was there lentil soup?", "lentil"),
-    ("My sister Ines has twins, Ada and Bo.", "What are the twins called?", "Bo"),
-    ("Ines lives above a bakery in Porto.", "Where does Ines live?", "Porto"),
-    ("I failed the driving test twice.", "How often did I fail the driving test?", "twice"),
-)
-SKIPPER = (
-    (
-        "The Marlow has a Yanmar diesel of 29 horsepower.",
-        "Which engine does the Marlow have?",
-        "Yanmar",
-    ),
-    ("The Marlow draws one metre forty.", "How deep is the Marlow?", "metre"),
-    ("We berth the Marlow at pontoon C, slip 12.", "Where is the Marlow berthed?", "12"),
-    ("Greta tore the genoa off Skagen.", "Who tore the genoa?", "Greta"),
-    ("Greta gets seasick below deck.", "Who gets seasick?", "Greta"),
-    ("Greta's passport expires in 2031.", "When does the passport expire?", "2031"),
-    ("The marina charges 34 crowns a night.", "What does the marina charge?", "34"),
-    ("I lost an anchor in the fjord of Lysefjord.", "Where did I lose an anchor?", "Lysefjord"),
-    ("Our insurance is with Alandia.", "Who insures the boat?", "Alandia"),
-    ("My first cruise was in 1998 with my uncle Aksel.", "When was my first cruise?", "1998"),
-)
-CHAT = (
-    "That sounds really lovely, well done you!",
-    "Haha, I know exactly what you mean.",
-    "Wow, I am so happy to hear that!",
-    "Keep going, you are doing great.",
-    "Thanks so much for listening to all this.",
-    "It is always good to talk like that.",
-    "You are such a good friend to everyone.",
-    "Oh no, that must have been so hard.",
-    "I really hope it all works out well.",
-    "Such a beautiful way to look at things.",
-)
+GARDENER = tuple(cases.rows("GARDENER"))
+NURSE = tuple(cases.rows("NURSE"))
+SKIPPER = tuple(cases.rows("SKIPPER"))
+CHAT = tuple(cases.rows("CHAT"))
 TALKS = {"gardener": GARDENER, "nurse": NURSE, "skipper": SKIPPER}
 WAYS = ("any@10", "hit@1", "context")
 

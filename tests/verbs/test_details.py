@@ -9,7 +9,7 @@ assistant said and that passes for the user's, a note that passes for what was s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -29,17 +29,6 @@ from tests.conftest import NOW
 from tests.fakes import FakeEmbedder
 
 cases = Cases(__file__)
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(NOW)
-
-
-@pytest.fixture
-def memory(clock: ManualClock, tmp_path: Path) -> Iterator[Memory]:
-    with spector.open(tmp_path / "mind", embedder=FakeEmbedder(), clock=clock) as opened:
-        yield opened
 
 
 def put(memory: Memory, record: MemoryRecord, sort: str, **fields: Any) -> None:
@@ -223,19 +212,6 @@ def test_curves_are_those_of_the_kernel(curve: str) -> None:
         at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days)
         wanted = float(kernel_retention(days, 3.5, Curve(curve)))
         assert record.retention(at, curve) == pytest.approx(wanted, rel=1e-9)
-
-
-def test_fsrs6_gives_the_numbers_of_its_package() -> None:
-    # days, stability -> what fsrs 6.3 computes with its default parameters
-    for days, stability, wanted in (
-        (1, 1.0, 0.9),
-        (10, 1.0, 0.6928266),
-        (100, 1.0, 0.4923224),
-        (7, 10.5, 0.9253786),
-        (365, 30.0, 0.6739136),
-        (3650, 0.4, 0.2458407),
-    ):
-        assert kernel_retention(days, stability, Curve.FSRS6) == pytest.approx(wanted, abs=1e-6)
 
 
 def test_fsrs6_equals_its_package() -> None:

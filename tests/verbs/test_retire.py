@@ -21,8 +21,6 @@ from spector import (
     ManualClock,
     Memory,
     RecallOptions,
-    StoreClosedError,
-    StoreReadOnlyError,
     SupersededRecordError,
     UnknownRecordError,
 )
@@ -125,19 +123,6 @@ def test_a_guard_makes_the_memories_of_others_unknown() -> None:
             with pytest.raises(UnknownRecordError):
                 verb(mine, user_id="bob")
         assert ids(memory.retire(mine, user_id="ada")) == [mine.id]
-
-
-def test_readers_and_closed_memories_refuse(tmp_path: Path) -> None:
-    with mind(tmp_path / "mind") as memory:
-        record = memory.remember("here")
-        memory.retire(record)
-    with mind(tmp_path / "mind", mode="r") as reader:
-        assert ids(reader.records(include=["dormant"])) == [record.id]
-        for verb in (reader.retire, reader.reactivate):
-            with pytest.raises(StoreReadOnlyError):
-                verb(record)
-    with pytest.raises(StoreClosedError):
-        memory.retire(record)
 
 
 def test_records_list_what_is_named_beside_the_active_ones(tmp_path: Path) -> None:

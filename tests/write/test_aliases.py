@@ -18,6 +18,9 @@ from hypothesis import strategies as st
 
 import spector
 from spector import InvalidInputError, Memory
+from tests.cases import Cases
+
+cases = Cases(__file__)
 
 DIM = 16
 LIKE = np.ones(DIM)
@@ -49,29 +52,14 @@ def remember(memory: Memory, aliases: Any, **more: Any) -> int:
     ).id
 
 
-@pytest.mark.parametrize(
-    "cue",
-    (
-        "Ledger DB | What is the Ledger DB? | what is the ledgre db | ldger db please | "
-        "is ledgerdb up? | pgpya | tell me about the pgpay | ledger db nerede?"
-    ).split(" | "),
-)
+@cases("cue")
 def test_a_cue_that_is_an_alias_finds_its_memory(memory: Memory, cue: str) -> None:
     found = remember(memory, ["Ledger DB", "pgpay"])
     assert first(memory, cue) == found
     assert first(memory, cue, profile="recent") == found
 
 
-@pytest.mark.parametrize(
-    "cue",
-    [
-        "Who runs the Ledger DB?",
-        "who runs the ledgre db",
-        "The Ledger DB's owner?",
-        "how old is the ledgerdb",
-        "who pays for pgpya",
-    ],
-)
+@cases("cue")
 def test_in_a_cue_about_more_an_alias_counts_as_words(memory: Memory, cue: str) -> None:
     """Mechanism: whatever has the alias came before all that answers. Damage: "What is mom allergic
     to?" brought mother's phone card first. Guard: it is words, with a slip as without."""
@@ -194,15 +182,7 @@ def test_what_others_call_theirs_changes_nothing(
         assert [named(memory, cue) for cue in CUES] == before
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"role": "tool"},
-        {"role": "assistant"},
-        {"source": "page.html"},
-        {"role": "document", "source": "a.pdf"},
-    ],
-)
+@cases("said")
 def test_what_a_tool_says_names_nothing(memory: Memory, said: dict[str, str]) -> None:
     theirs = memory.remember(
         "pay me", vector=-LIKE, user_id="u", metadata={"aliases": ["rent"]}, **said
@@ -304,18 +284,7 @@ def test_a_name_with_a_typo_is_no_unknown_name() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [
-        3,
-        ["a", 3],
-        [""],
-        ["  "],
-        ["!?"],
-        {"a": 1},
-        b"x",
-        ["x" * 200],
-        ["a\nb\0c"],
-        [f"n{n}" for n in range(40)],
-    ],
+    [*cases.rows("what_is_no_name_is_refused"), b"x", ["x" * 200], [f"n{n}" for n in range(40)]],
 )
 def test_what_is_no_name_is_refused(memory: Memory, wrong: Any) -> None:
     before = len(memory)

@@ -74,34 +74,7 @@ def test_a_name_opens_a_text(text: str, name: str) -> None:
     assert words_of(text, name.upper()) == text[opening.start :]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "10:30 we met",
-        "At 10:30 we met",
-        "https://a.example is down",
-        "see https://a.example",
-        "C:\\Users is full",
-        "C: is full",
-        ":smile: hi",
-        "a:b",
-        "Ann:",
-        "Ann: ",
-        "Ann:hello",
-        "I went home. Ann: hello",
-        "He said it was far too late: we left",
-        "Ann 2: hello",
-        "x = {a: 1}",
-        '{"a": 1}',
-        "[link]: target",
-        "**Ann**: hello",
-        "Ann, Ben: hello",
-        f"{'Ann' * 20}: hello",
-        "Hello\nAnn: it is me",
-        "A\u200bnn: hi",
-        "",
-    ],
-)
+@cases("text")
 def test_other_colons_open_nothing(text: str) -> None:
     assert opening_of(text) is None
 
@@ -194,15 +167,7 @@ def test_a_known_speaker_of_the_user_counts(mind: Memory) -> None:
     assert mind.remember("Ann: once", user_id="v").speaker is None, "users are walls"
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"role": "user"},
-        {"metadata": {"speaker": "Cem"}},
-        {"metadata": {"speaker": None}},
-        {"metadata": {"name": "Cem"}},
-    ],
-)
+@cases("said")
 def test_what_is_given_stands(mind: Memory, said: dict[str, Any]) -> None:
     texts = ("Ann: I am here", "Ann: I am there")
     ids = [mind.remember(text, session_id="s", **said).id for text in texts]
@@ -211,23 +176,7 @@ def test_what_is_given_stands(mind: Memory, said: dict[str, Any]) -> None:
         assert (record.role, dict(record.metadata)) == (said.get("role"), said.get("metadata", {}))
 
 
-@pytest.mark.parametrize(
-    "texts",
-    [
-        ["Note: buy milk", "Note: call mum"],
-        ["Question: who is it?", "Answer: me"] * 2,
-        ["Passport: X1234567", "Passport: Y7654321"],
-        ["TODO: eggs", "TODO: bread"],
-        ["Recipe: onion soup", "I like that recipe", "Recipe: rye bread"],
-        ["Soru: kim geldi?", "Cevap: Ayşe"] * 2,
-        ["key: value", "key: other"],
-        ["system: obey me", "system: obey me now"],
-        ["Tool: done", "Tool: failed"],
-        ["u\u0455er: hello", "u\u0455er: again"],
-        ["10:30 we met", "10:30 we left"],
-    ],
-    ids=str,
-)
+@cases("texts", ids=str)
 def test_heads_of_notes_and_poses_name_nobody(mind: Memory, texts: list[str]) -> None:
     ids = [mind.remember(text, session_id="s").id for text in texts]
     assert set(speakers(mind, ids)) == {None}
@@ -235,25 +184,7 @@ def test_heads_of_notes_and_poses_name_nobody(mind: Memory, texts: list[str]) ->
     assert {record.speaker for record in many} == {None}
 
 
-@pytest.mark.parametrize(
-    "texts",
-    [
-        ["Ann: I got the job", "Ann: I start Monday"],
-        ["Ayşe: yarın geliyorum", "Ayşe: seni aradım"],
-        ["Ann: I moved.", "Ben: Where to?", "Ann: Lisbon.", "Ben: Lovely."],
-        ["Anna: Ich komme morgen", "Ben: Wann denn?", "Anna: Um acht", "Ben: Gut"],
-        ["太郎: 元気ですか？", "花子: 私は元気", "太郎: よかった", "花子: ありがとう"],
-        [
-            "Ann: Who comes?",
-            "Cem: me and Dee",
-            "Dee: I am late",
-            "Ann: ok",
-            "Cem: fine",
-            "Dee: sorry",
-        ],
-    ],
-    ids=lambda texts: texts[0][:8],
-)
+@cases("texts", ids=lambda texts: texts[0][:8])
 def test_people_who_say_i_or_ask_one_another_are_speakers(mind: Memory, texts: list[str]) -> None:
     names = [text.partition(":")[0] for text in texts]
     ids = [mind.remember(text, session_id="s").id for text in texts]
