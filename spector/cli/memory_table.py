@@ -6,7 +6,7 @@ column of their own and are never mixed with its text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Final
 
@@ -60,6 +60,8 @@ def show_memories(
         text = clean(f"({name}: {before}) {record.text}" if name else record.text)
         if not full and len(text) > _SHORT_CHARS:
             text = text[: _SHORT_CHARS - 3].rstrip() + "..."
+        state = state_of(record, protected=protected, zone=console.zone)
+        states = (state, without_words(record))
         rows.append(
             (
                 str(rank),
@@ -68,15 +70,7 @@ def show_memories(
                 record.tier,
                 (record.user_id or "") if users else "",
                 speaker_label(record),
-                ", ".join(
-                    filter(
-                        None,
-                        (
-                            state_of(record, protected=protected, zone=console.zone),
-                            without_words(record),
-                        ),
-                    )
-                ),
+                ", ".join(filter(None, states)),
                 text,
                 str(record.id),
             )
@@ -135,12 +129,8 @@ def state_of(record: MemoryRecord, *, protected: bool = False, zone: tzinfo = UT
     if Flag.QUARANTINED in record.flags:
         states.append("quarantined")
     if protected:
-        states += _protections(record)
+        states += [name for name in ("pinned", "immutable") if getattr(record, name)]
     return ", ".join(states)
-
-
-def _protections(record: MemoryRecord) -> Iterable[str]:
-    return (name for name in ("pinned", "immutable") if getattr(record, name))
 
 
 def day(moment: datetime | None, zone: tzinfo = UTC) -> str:

@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta
+from functools import partial
 from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -20,9 +21,6 @@ from spector.errors import InvalidInputError, InvalidTimeError
 if TYPE_CHECKING:
     from spector.memory import Memory
     from spector.records import MemoryRecord
-
-
-SCOPE_NAMES: Final = ("user_id", "agent_id", "session_id")
 
 
 #: seconds that a command waits for another writer, unless --wait says otherwise
@@ -261,9 +259,10 @@ def wait_of(args: argparse.Namespace) -> float:
     return _WAIT_S if given is None else given
 
 
-def scopes(args: argparse.Namespace) -> dict[str, str]:
-    """The scope arguments of the command line."""
-    given = {name: getattr(args, name) for name in SCOPE_NAMES}
+def scopes(args: argparse.Namespace) -> dict[str, Any]:
+    """The scope arguments of the command line; ``@owner`` has no session."""
+    names = ("user_id", "agent_id", "session_id")
+    given = {name: getattr(args, name, None) for name in names}
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -374,22 +373,7 @@ def superseded_id(text: str) -> int | str:
     return text if text == "auto" else record_id(text)
 
 
-def seconds(text: str) -> float:
-    """Seconds of at most a day."""
-    return _number(text, 0.0, 86_400.0)
-
-
-def unit(text: str) -> float:
-    """A number in 0..1."""
-    return _number(text, 0.0, 1.0)
-
-
-def signed_unit(text: str) -> float:
-    """A number in -1..1."""
-    return _number(text, -1.0, 1.0)
-
-
-def _number(text: str, low: float, high: float) -> float:
+def _number(low: float, high: float, text: str) -> float:
     try:
         value = float(text)
     except ValueError:
@@ -421,9 +405,9 @@ KINDS: Final[Mapping[str, Callable[[str], Any]]] = {
     "id": record_id,
     "int": int,
     "float": float,
-    "seconds": seconds,
-    "unit": unit,
-    "signed_unit": signed_unit,
+    "seconds": partial(_number, 0.0, 86_400.0),  # at most a day
+    "unit": partial(_number, 0.0, 1.0),
+    "signed_unit": partial(_number, -1.0, 1.0),
     "json": json_object,
 }
 

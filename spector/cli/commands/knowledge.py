@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.sax.saxutils import escape
 
 from spector.cli.memory_table import day, show_memories
-from spector.cli.options import Arguments, open_store
+from spector.cli.options import Arguments, open_store, scopes
 from spector.cli.output import Console, clean
 from spector.errors import InvalidInputError
 from spector.messages import counted
 
 if TYPE_CHECKING:
     from spector.memory import Memory
-    from spector.records import Concept, Edge, Procedure
+    from spector.records import Concept, Edge
 
 
 FACTS: Final = Arguments(
@@ -35,7 +35,7 @@ FACTS: Final = Arguments(
 
 
 def run_facts(args: argparse.Namespace, console: Console) -> int:
-    owner = owner_in(args)
+    owner = scopes(args)
     with open_store(args, "r") as memory:
         if args.hops is not None and args.name:
             ids = [
@@ -90,7 +90,7 @@ def run_entities(args: argparse.Namespace, console: Console) -> int:
         raise InvalidInputError("--memories needs a NAME", hint="name the entity")
     with open_store(args, "r") as memory:
         if args.memories:
-            records = memory.entities.profile(args.name, limit=args.limit, **owner_in(args))
+            records = memory.entities.profile(args.name, limit=args.limit, **scopes(args))
             console.document({"memories": records})
             if not records:
                 console.note("no memory mentions it")
@@ -98,9 +98,9 @@ def run_entities(args: argparse.Namespace, console: Console) -> int:
                 show_memories(console, records, users=args.user_id is None)
             return 0 if records else 1
         if args.name:
-            found = memory.entities.find(args.name, limit=args.limit, **owner_in(args))
+            found = memory.entities.find(args.name, limit=args.limit, **scopes(args))
         else:
-            found = memory.entities.all(limit=args.limit, **owner_in(args))
+            found = memory.entities.all(limit=args.limit, **scopes(args))
     return console.listing(
         "entities",
         found,
@@ -110,7 +110,7 @@ def run_entities(args: argparse.Namespace, console: Console) -> int:
             clean(each.name),
             clean(each.type),
             each.mentions,
-            "" if each.last_seen is None else day(each.last_seen, console.zone),
+            day(each.last_seen, console.zone),
             clean(", ".join(each.aliases)),
             clean(each.user_id or ""),
         ),
@@ -208,9 +208,9 @@ PROCEDURES: Final = Arguments(
 def run_procedures(args: argparse.Namespace, console: Console) -> int:
     with open_store(args, "r") as memory:
         if args.tags:
-            found = memory.procedures.for_situation(args.tags, limit=args.limit, **owner_in(args))
+            found = memory.procedures.for_situation(args.tags, limit=args.limit, **scopes(args))
         else:
-            found = memory.procedures.all(args.status, **owner_in(args))
+            found = memory.procedures.all(args.status, **scopes(args))
     found = [each for each in found if args.status in (None, each.status)][: args.limit]
     code = console.listing(
         "procedures",
@@ -221,9 +221,9 @@ def run_procedures(args: argparse.Namespace, console: Console) -> int:
             each.id,
             clean(each.name),
             each.status,
-            _share(each),
+            f"{100 * each.success_rate:.0f} %" if each.executions else "",
             each.executions,
-            "" if each.last_used is None else day(each.last_used, console.zone),
+            day(each.last_used, console.zone),
             clean(", ".join(each.triggers)),
         ),
     )
@@ -238,10 +238,6 @@ def run_procedures(args: argparse.Namespace, console: Console) -> int:
                     + (f" (failed {counted(int(failed), 'time')})" if failed else "")
                 )
     return code
-
-
-def _share(procedure: Procedure) -> str:
-    return "" if not procedure.executions else f"{100 * procedure.success_rate:.0f} %"
 
 
 def _learning_types() -> dict[str, list[str]]:
@@ -265,7 +261,7 @@ LEARNINGS: Final = Arguments(
 
 
 def run_learnings(args: argparse.Namespace, console: Console) -> int:
-    owner = owner_in(args)
+    owner = scopes(args)
     with open_store(args, "r") as memory:
         if args.tags:
             found = memory.learnings.relevant(args.tags, type=args.type, limit=args.limit, **owner)
@@ -305,9 +301,12 @@ CONCEPTS: Final = Arguments(
 def run_concepts(args: argparse.Namespace, console: Console) -> int:
     with open_store(args, "r") as memory:
         found = memory.concepts.find(
-            name=args.name, category=args.category, limit=args.limit, **owner_in(args)
+            name=args.name, category=args.category, limit=args.limit, **scopes(args)
         )
-        numbers = {each.id: _numbers_of(memory, each) for each in found} if args.name else {}
+        numbers = {
+            each.id: [number.to_dict() for number in memory.concepts.statistics(each.id)]
+            for each in (found if args.name else ())
+        }
     code = console.listing(
         "concepts",
         found,
@@ -335,26 +334,13 @@ def run_concepts(args: argparse.Namespace, console: Console) -> int:
 
 
 def _show_details(console: Console, concept: Concept, numbers: Sequence[dict[str, Any]]) -> None:
-    details: dict[str, Any] = {}
-    if concept.definition:
-        details["definition"] = concept.definition
+    details: dict[str, Any] = {"definition": concept.definition} if concept.definition else {}
     details |= concept.properties
     details |= {each["name"]: each["text"] for each in numbers}
     if details:
         console.say()
         console.say(console.style(clean(concept.name), "bold"))
         console.pairs(details, indent=2)
-
-
-def _numbers_of(memory: Memory, concept: Concept) -> list[dict[str, Any]]:
-    """The statistics of a concept as they are stored."""
-    return [each.to_dict() for each in memory.concepts.statistics(concept.id)]
-
-
-def owner_in(args: argparse.Namespace) -> dict[str, Any]:
-    """The user and the agent whose knowledge a command shows."""
-    given = {name: getattr(args, name) for name in ("user_id", "agent_id")}
-    return {name: value for name, value in given.items() if value is not None}
 
 
 # Drawings of a small graph: text for Graphviz, and an SVG that needs no other program.

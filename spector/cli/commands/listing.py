@@ -81,9 +81,10 @@ DORMANT: Final = Arguments(
 
 
 def run_dormant(args: argparse.Namespace, console: Console) -> int:
-    whose: dict[str, Any] = scopes(args)
     with open_store(args, "r") as memory:
-        found = [each for each in memory.records(include=["dormant"], **whose) if each.dormant]
+        found = [
+            each for each in memory.records(include=["dormant"], **scopes(args)) if each.dormant
+        ]
     newest_first = sorted(found, key=lambda each: (-each.event_ms, -each.id))[: args.limit]
     console.document({"memories": newest_first, "dormant": len(found)})
     return _show(args, console, newest_first, len(found), "no memory is dormant")
@@ -279,8 +280,7 @@ NAMESPACES: Final = Arguments(
 
 def run_namespaces(args: argparse.Namespace, console: Console) -> int:
     with open_store(args, "r") as memory:
-        given: dict[str, Any] = {"depth": args.depth, **scopes(args)}
-        found = memory.namespaces(tuple(args.in_namespace), **given)
+        found = memory.namespaces(tuple(args.in_namespace), depth=args.depth, **scopes(args))
     code = console.listing(
         "namespaces",
         [each._asdict() for each in found],

@@ -175,8 +175,7 @@ def run_compact(args: argparse.Namespace, console: Console) -> int:
             **scopes(args),
         )
     console.document({**to_jsonable(report), "bytes_reclaimed": report.bytes_reclaimed})
-    if not console.as_json:
-        _show_compaction(report, console)
+    _show_compaction(report, console)
     code = _note_failed(report, console)
     if report.receipt is None:
         return code
@@ -282,12 +281,11 @@ def _run_repair(args: argparse.Namespace, console: Console) -> int:
         console.path = report.path  # hints name the new store from here on
         verified = spector.check(report.path)
     console.document({"complete": report.complete, "verified": verified.ok, **to_jsonable(report)})
-    if not console.as_json:
-        for title, found in (("not salvaged", report.lost), ("notes", report.notes)):
-            if found:
-                console.say(console.style(title, "bold"))
-                console.table("file | >slot | >memory | reason~", _folded(found))
-                console.say()
+    for title, found in (("not salvaged", report.lost), ("notes", report.notes)):
+        if found:
+            console.say(console.style(title, "bold"))
+            console.table("file | >slot | >memory | reason~", _folded(found))
+            console.say()
     console.say(
         f"kept {counted(report.kept, 'memory')} in {report.path} ({report.mended} mended, "
         f"{report.wordless} without text), {len(report.lost)} not salvaged, "
@@ -465,14 +463,8 @@ def _show_knowledge(known: dict[str, list[dict[str, Any]]], console: Console) ->
             if table in ("payload", "fact", "item"):
                 console.pairs(row, indent=2)
             else:
-                console.say(
-                    "  "
-                    + "  ".join(
-                        f"{name}={clean(str(value))}"
-                        for name, value in row.items()
-                        if value is not None
-                    )
-                )
+                given = {name: value for name, value in row.items() if value is not None}
+                console.say("  " + "  ".join(f"{n}={clean(str(v))}" for n, v in given.items()))
 
 
 def _show_partitions(store: Any, console: Console) -> int:
