@@ -64,16 +64,14 @@ def cluster(
     count = len(codes)
     if not count:
         return Clustering(np.zeros(0, np.intp), np.zeros(0, np.uint16))
-    centroids = _chained(_centroids(codes, _how_many(count, per_centroid), seed))
+    k = max(1, min(_MAX_CENTROIDS, round(count / per_centroid)))
+    centroids = _chained(_centroids(codes, k, seed))
     nearest = np.empty(count, np.uint16)
     similarity = np.empty(count, np.float32)
-    for part, rows in _unit_chunks(codes):
-        nearest[part], similarity[part] = _assign(rows, centroids)
+    for start in range(0, count, _CHUNK):
+        part = slice(start, start + _CHUNK)
+        nearest[part], similarity[part] = _assign(_unit(codes[part]), centroids)
     return Clustering(np.lexsort((-similarity, nearest)), nearest + np.uint16(1))
-
-
-def _how_many(count: int, per_centroid: int) -> int:
-    return max(1, min(_MAX_CENTROIDS, round(count / per_centroid)))
 
 
 def _centroids(codes: NDArray[np.int8], k: int, seed: int) -> NDArray[np.float32]:
@@ -135,12 +133,6 @@ def _chained(centroids: NDArray[np.float32]) -> NDArray[np.float32]:
         at = int(cosines[at].argmax())
         chain.append(at)
     return np.ascontiguousarray(centroids[chain])
-
-
-def _unit_chunks(codes: NDArray[np.int8]) -> Iterator[tuple[slice, NDArray[np.float32]]]:
-    for start in range(0, len(codes), _CHUNK):
-        part = slice(start, start + _CHUNK)
-        yield part, _unit(codes[part])
 
 
 def _unit(codes: NDArray[np.int8]) -> NDArray[np.float32]:

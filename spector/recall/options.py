@@ -142,9 +142,11 @@ def parse_mood(mood: Any, _: str = "") -> int:
     return round(127 * parse_number(mood, "mood", -1.0, 1.0, "-1 is gloomy, 1 is elated"))
 
 
-def _or_none(parse: Callable[..., Any], *limits: Any) -> Callable[[Any, str], Any]:
-    """A check of a value by its name that lets None pass."""
-    return lambda value, name: None if value is None else parse(value, name, *limits)
+def _or_none(
+    parse: Callable[..., Any], *limits: Any, usual: Any = None
+) -> Callable[[Any, str], Any]:
+    """A check of a value by its name that lets None pass, as ``usual``."""
+    return lambda value, name: usual if value is None else parse(value, name, *limits)
 
 
 def _parse_cut(value: Any, name: str = "cut") -> float:
@@ -153,19 +155,16 @@ def _parse_cut(value: Any, name: str = "cut") -> float:
     return parse_number(value, name, 0.0, 1.0, advice)
 
 
-def _parse_importance(value: Any, name: str) -> float:
-    if value is None:
-        return 0.0
-    return parse_number(value, name, 0.0, 1.0, "0.8 keeps to what matters most")
-
-
 #: option -> the field of `Asked` that it is, and its check, which gets its value and its name; in
 #: the order in which they are checked
 _CHECKS: Final[dict[str, tuple[str, Callable[[Any, str], Any]]]] = {
     "include": ("drop_flags", lambda value, _: parse_include(value)),
     "sorts": ("sorts", lambda value, _: parse_sorts(value)),
     "valence": ("valence", parse_valence),
-    "min_importance": ("min_importance", _parse_importance),
+    "min_importance": (
+        "min_importance",
+        _or_none(parse_number, 0.0, 1.0, "0.8 keeps to what matters most", usual=0.0),
+    ),
     "categories": ("category_mask", lambda value, _: parse_mask(Category, value, "category")),
     "modalities": ("modality_mask", lambda value, _: parse_mask(Modality, value, "modality")),
     "mood": ("mood", parse_mood),

@@ -71,11 +71,6 @@ def quantize(vectors: ArrayLike) -> tuple[NDArray[np.int8], NDArray[np.float32]]
     return codes, scales
 
 
-def dequantize(codes: NDArray[np.int8], scales: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Codes (n, dim) int8 and scales (n,) float32 back to (n, dim) float32."""
-    return codes.astype(np.float32) * np.asarray(scales, np.float32)[:, None]
-
-
 def _matrix(vectors: ArrayLike) -> NDArray[Any]:
     try:
         rows = np.asarray(vectors)
@@ -109,7 +104,6 @@ def _refuse(row: int, values: NDArray[np.float64]) -> None:
 # A record can pass for a tag it does not have (the read path verifies hits against the catalog);
 # it can never fail for a tag it has.
 
-BLOOM_BITS: Final = 64
 BLOOM_HASHES: Final = 4
 #: the first character of reserved tags; users' tags must not contain control characters
 RESERVED: Final = "\1"
