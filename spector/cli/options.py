@@ -261,8 +261,8 @@ def wait_of(args: argparse.Namespace) -> float:
 
 def scopes(args: argparse.Namespace) -> dict[str, Any]:
     """The scope arguments of the command line; ``@owner`` has no session."""
-    names = ("user_id", "agent_id", "session_id")
-    given = {name: getattr(args, name, None) for name in names}
+    given = {"user_id": args.user_id, "agent_id": args.agent_id}
+    given["session_id"] = getattr(args, "session_id", None)
     return {name: value for name, value in given.items() if value is not None}
 
 
