@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple, replace
 from threading import get_ident
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from spector.errors import (
     CatalogCorruptError,
@@ -54,9 +54,6 @@ from spector.store.core.transaction import Stage, Transaction
 from spector.store.files import CHECK, Bytes, is_missing
 from spector.store.partitions import ExpectedHeader
 from spector.store.sqlite import SQL_ERRORS, copy_log
-
-if TYPE_CHECKING:
-    from spector.store.words import Words
 
 #: greater than any journal number
 _NEVER = (1 << 63) - 1
@@ -152,6 +149,19 @@ class StoreStatus(Sole):
             self._closing = _NO_THREAD if own else get_ident()
 
 
+class WordKeeper(Protocol):
+    """The index of a store's words, which it writes into files."""
+
+    def save(self, store: Store) -> None:
+        """Write the files that are worth it, under the store's lock; a full disk raises nothing."""
+
+    def follow(self, store: Store) -> None:
+        """Take over what was committed, as the next recall would; without the store's lock."""
+
+    def files_are_gone(self) -> None:
+        """The files have been removed."""
+
+
 class Store(StoreStatus):
     """One catalog and its partitions. Thread-safe; one process writes, any number read."""
 
@@ -202,7 +212,7 @@ class Store(StoreStatus):
         if self.writable and files.durable:
             self._leap = int.from_bytes(os.urandom(8), "little") % _LEAP
         #: the index of its words, once one has been opened
-        self.words: Words | None = None
+        self.words: WordKeeper | None = None
         #: called with the change counter of a commit once that is durable
         self.record_durable: Callable[[int], None] = record_nothing
 
