@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -48,6 +49,8 @@ def shared_data() -> Path:
     return Path(named) if named else REPO.parent / "shared" / "data"
 
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts what is behind it so
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 gc.disable()  # until all is collected: hundreds of modules and no garbage among them
 
 
