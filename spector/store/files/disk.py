@@ -441,9 +441,9 @@ class DiskFiles:
         try:  # without a context manager: opening a store does this for a thousand partitions
             refuse_strange_folders(self.root, name)
             held = open_descriptor(path, OPEN_FLAGS | (os.O_RDWR if writable else os.O_RDONLY))
-            size = min(require_regular(held, path).st_size, most)
-            fd = held.fileno()
             try:
+                size = min(require_regular(held, path).st_size, most)
+                fd = held.fileno()
                 return os.pread(fd, head, 0), np.asarray(Map(fd, size)) if size else _NO_BYTES
             finally:
                 held.close()
